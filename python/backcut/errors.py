@@ -1,0 +1,97 @@
+"""The errors of backcut. A failed call changes nothing.
+
+Every error is a :class:`BackcutError`; those that a caller can cause by a wrong
+value are :class:`ValueError` too. Each carries its facts as attributes, so that a
+program need not read the sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["BackcutError", "BudgetError", "FormatError", "OptionError"]
+
+_SHOWN = 60
+"""How many characters of a wrong value are shown in a sentence."""
+
+
+def shorten(value: object) -> str:
+    """The ``repr`` of ``value``, at most 60 characters of it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three of ``known`` that look most like ``name``, the most alike first."""
+    return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+
+
+class BackcutError(Exception):
+    """Anything that backcut refuses to do."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions pickle by their args, ours by their fields.
+        return _rebuild, (type(self), tuple(self.__dict__.values()))
+
+
+def _rebuild(kind: type[BackcutError], fields: tuple[Any, ...]) -> BackcutError:
+    return kind(*fields)
+
+
+class OptionError(BackcutError, ValueError):
+    """An option that is not known, or has a value that is not allowed.
+
+    Attributes:
+        option: the option's name.
+        value: what was given.
+        allowed: what is allowed, in words.
+    """
+
+    def __init__(self, option: str, value: object, allowed: str) -> None:
+        super().__init__(f"{option}={shorten(value)}: {allowed}")
+        self.option = option
+        self.value = value
+        self.allowed = allowed
+
+
+class FormatError(BackcutError, ValueError):
+    """A history that cannot be read as the format says.
+
+    Attributes:
+        index: the message's place in the history, or ``None`` where the history itself is wrong.
+        path: the place inside the message, such as ``tool_calls[0].function``; empty for the message itself.
+        found: what stands there, as a type name, ``nothing``, or a shortened value.
+        expected: what should stand there.
+    """
+
+    def __init__(self, index: int | None, path: str, found: str, expected: str) -> None:
+        place = "messages" if index is None else f"messages[{index}]"
+        if path:
+            place += f".{path}" if index is not None else f": {path}"
+        super().__init__(f"{place}: expected {expected}, found {found}")
+        self.index = index
+        self.path = path
+        self.found = found
+        self.expected = expected
+
+
+class BudgetError(BackcutError, ValueError):
+    """Not even the newest group fits.
+
+    Attributes:
+        needed: what the newest group needs, in the unit of the ceiling (messages, characters, or tokens of the whole
+            request; at least so many where one text alone is too long to be worth tokenizing).
+        limit: what there is: the ceiling, for tokens less ``reserve_tokens``.
+        ceiling: ``max_turns``, ``max_chars`` or ``max_tokens``.
+        index: where the newest group begins in the history; ``None`` where there is no message behind the head.
+    """
+
+    def __init__(self, needed: int, limit: int, ceiling: str, index: int | None) -> None:
+        what = "the head alone" if index is None else f"the newest group, messages[{index}:],"
+        super().__init__(f"{what} needs {needed} of {ceiling}, but there are {limit}")
+        self.needed = needed
+        self.limit = limit
+        self.ceiling = ceiling
+        self.index = index

@@ -1,0 +1,134 @@
+"""What a trim says of itself: plain, frozen values without behaviour of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["Edit", "Notice", "PartCut", "Plan", "TrimReport", "Trimmed", "Violation"]
+
+
+class TrimReport(NamedTuple):
+    """What one trim did. Read the fields by name: later versions may add some.
+
+    ``docs/report.md`` explains each with an example.
+    """
+
+    window_trimmed: bool
+    """Whether a ceiling removed at least one message."""
+    messages_original: int
+    """Messages of the history, head included."""
+    messages_sent: int
+    """Messages of the result, head and notice included."""
+    window_orphans_dropped: int
+    """Messages that would have fitted, but went because the rest of their group did not."""
+    task_dropped: bool
+    """Whether the user turn that caused the kept tail did not fit."""
+    tools_truncated: int
+    """Observations among what is sent that were longer than ``max_chars_per_tool``."""
+    chars_capped: int
+    """Characters that went from those observations."""
+    chars_sent: int
+    """Characters of the kept body and the notice: what ``max_chars`` sees."""
+    tokens_sent: int | None
+    """Tokens of the whole request; ``None`` unless ``max_tokens``, ``model`` or ``tokenizer`` was given."""
+    first_changed: int | None
+    """Length in messages of the common prefix of history and result; ``None`` when unchanged."""
+    over_budget: bool
+    """Whether the newest group was sent though it does not fit (``on_overflow="keep"``)."""
+    thinking_invalidated: bool
+    """Whether signed thinking behind the cut no longer matches what stands before it."""
+    format: str
+    """The wire format by which the history was read."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as a new plain ``dict``, ready for ``json.dumps``."""
+        return self._asdict()
+
+
+class Trimmed(NamedTuple):
+    """The result of a trim."""
+
+    messages: Sequence[Any]
+    """The messages to send; the very object that came in when nothing changed."""
+    report: TrimReport
+    """What was done."""
+
+
+class PartCut(NamedTuple):
+    """What stays of one text of an edited message."""
+
+    part: int | None
+    """Index into the content list; ``None`` where the content is a string."""
+    head: int
+    """Code points that stay from the front."""
+    tail: int
+    """Code points that stay from the back."""
+    marker: str
+    """What stands between the two."""
+    dropped: bool
+    """Whether the whole part goes."""
+
+
+class Edit(NamedTuple):
+    """A message that is sent in another shape than it came."""
+
+    index: int
+    """The message's place in the history."""
+    cuts: tuple[PartCut, ...]
+    """Each text that changes, in order; texts that are not named stay as they are."""
+
+
+class Notice(NamedTuple):
+    """The text that stands for what was cut."""
+
+    text: str
+    """The text, in one piece."""
+    role: str
+    """Role of the message that carries it."""
+    at: int
+    """That message's place in the result."""
+    folded: bool
+    """``True``: put in front of the text of a user turn; ``False``: a message of its own."""
+
+
+class Violation(NamedTuple):
+    """One breach of the format's rules."""
+
+    code: str
+    """A stable name, see ``docs/check.md``."""
+    index: int
+    """The message's place in the history."""
+    message: str
+    """What is wrong, in one sentence."""
+    ids: tuple[str, ...]
+    """Ids of the calls concerned."""
+
+
+class Plan(NamedTuple):
+    """What a trim would do. Nothing is built until :meth:`apply`."""
+
+    kept: tuple[int, ...]
+    """Indices of the messages that stay, in order."""
+    edits: tuple[Edit, ...]
+    """Changes to messages that stay, in order of index."""
+    notice: Notice | None
+    """The notice that is placed, if one is."""
+    report: TrimReport
+    """As :meth:`ContextWindow.trim` would report."""
+
+    def apply(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Builds the result from the history that was planned for.
+
+        Args:
+            messages: the same history, or one that is alike message for message.
+
+        Returns:
+            A new list, or ``messages`` itself when the plan changes nothing. Messages without an edit are the same objects.
+
+        Raises:
+            ValueError: ``messages`` has not as many messages as the planned history.
+        """
+        from .edit import apply_plan
+
+        return apply_plan(self, messages)
