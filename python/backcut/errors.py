@@ -7,7 +7,6 @@ program need not read the sentence.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +24,8 @@ def shorten(value: object) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Up to three of ``known`` that look most like ``name``, the most alike first."""
+    import difflib  # only a wrong name needs it
+
     return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
 
 
@@ -32,7 +33,7 @@ class BackcutError(Exception):
     """Anything that backcut refuses to do."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions pickle by their args, ours by their fields.
+        """Exceptions pickle by their args, ours by their fields."""
         return _rebuild, (type(self), tuple(self.__dict__.values()))
 
 

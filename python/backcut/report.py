@@ -73,7 +73,7 @@ class PartCut(NamedTuple):
 class Edit(NamedTuple):
     """A message that is sent in another shape than it came."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # in place of tuple.index
     """The message's place in the history."""
     cuts: tuple[PartCut, ...]
     """Each text that changes, in order; texts that are not named stay as they are."""
@@ -97,7 +97,7 @@ class Violation(NamedTuple):
 
     code: str
     """A stable name, see ``docs/check.md``."""
-    index: int
+    index: int  # type: ignore[assignment]  # in place of tuple.index
     """The message's place in the history."""
     message: str
     """What is wrong, in one sentence."""
@@ -127,7 +127,7 @@ class Plan(NamedTuple):
             A new list, or ``messages`` itself when the plan changes nothing. Messages without an edit are the same objects.
 
         Raises:
-            ValueError: ``messages`` has not as many messages as the planned history.
+            FormatError: ``messages`` has not as many messages as the planned history.
         """
         from .edit import apply_plan
 

@@ -1,0 +1,51 @@
+"""Keeps an LLM conversation inside its context window, soundly and next to free.
+
+>>> import backcut
+>>> window = backcut.context_window(max_turns=2)
+>>> history = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}]
+>>> window(history) is history
+True
+"""
+
+from __future__ import annotations
+
+from .engine import Tokenizer
+from .errors import BackcutError, BudgetError, FormatError, OptionError
+from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
+from .tokens import tokenizer
+from .window import ContextWindow, check, context_window, count, trim
+
+__all__ = [
+    "BackcutError",
+    "BudgetError",
+    "ContextWindow",
+    "Edit",
+    "FormatError",
+    "Notice",
+    "OptionError",
+    "PartCut",
+    "Plan",
+    "Tokenizer",
+    "TrimReport",
+    "Trimmed",
+    "Violation",
+    "__version__",
+    "check",
+    "context_window",
+    "count",
+    "tokenizer",
+    "trim",
+]
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata  # slow to import, so only for whoever asks
+
+    try:
+        return metadata.version("backcut")
+    except metadata.PackageNotFoundError:  # a source tree on the path
+        return "0+unknown"

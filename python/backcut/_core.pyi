@@ -1,0 +1,48 @@
+from collections.abc import Callable, Sequence
+from typing import Any, Self, final
+
+from .report import Plan, Trimmed, Violation
+
+__all__ = ["Tokenizer", "Window", "check", "count_messages"]
+
+@final
+class Tokenizer:
+    def __new__(cls, name: str, counter: Callable[[str], int] | None = None) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    def count(self, text: str) -> int: ...
+    def count_up_to(self, text: str, limit: int) -> int | None: ...
+    def truncate(self, text: str, limit: int, keep: str = "head") -> str: ...
+
+@final
+class Window:
+    def __new__(
+        cls,
+        *,
+        format: str,
+        max_turns: int | None,
+        max_chars: int | None,
+        max_tokens: int | None,
+        reserve_tokens: int,
+        max_chars_per_tool: int | None,
+        tokenizer: Tokenizer | None,
+        start: str,
+        notice: str | None,
+        notice_role: str,
+        tool_keep: str,
+        trim_to: float | None,
+        on_overflow: str,
+        thinking: str,
+        compat: str | None,
+    ) -> Self: ...
+    def trim(self, messages: Sequence[Any], tools: Sequence[Any] | None, system: str | Sequence[Any] | None) -> Trimmed: ...
+    def plan(self, messages: Sequence[Any], tools: Sequence[Any] | None, system: str | Sequence[Any] | None) -> Plan: ...
+
+def count_messages(
+    messages: Sequence[Any],
+    tokenizer: Tokenizer,
+    format: str,
+    tools: Sequence[Any] | None,
+    system: str | Sequence[Any] | None,
+) -> int: ...
+def check(messages: Sequence[Any], format: str) -> list[Violation]: ...

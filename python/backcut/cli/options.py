@@ -1,0 +1,92 @@
+"""The options of the API as options of the command line, from one table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from ..window import ContextWindow
+
+__all__ = ["add_options", "given", "make_window", "spelled"]
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
+        raise argparse.ArgumentTypeError("expected UTF-8") from None
+    return value
+
+
+class _Option(NamedTuple):
+    name: str
+    kind: Callable[[str], Any]
+    shown: str
+    help: str
+    choices: tuple[str, ...] | None = None
+
+
+_OPTIONS = (
+    _Option("max_turns", int, "N", "most messages to keep behind the system prompt"),
+    _Option("max_chars", int, "N", "most characters to keep behind the system prompt"),
+    _Option("max_tokens", int, "N", "most tokens of the whole request, system prompt and tools included"),
+    _Option("max_chars_per_tool", int, "N", "most characters of one tool result; a longer one is cut"),
+    _Option("reserve_tokens", int, "N", "tokens of --max-tokens to keep free for the reply"),
+    _Option("model", _text, "NAME", "count tokens as this model does"),
+    _Option("tokenizer", _text, "NAME", "count tokens in this encoding (default: o200k_base)"),
+    _Option("format", _text, "NAME", "wire format of the messages (default: auto)"),
+    _Option("start", str, "", "what the kept messages may begin with (default: user)", ("user", "any")),
+    _Option("notice", _text, "TEXT", "text that stands for what was cut"),
+    _Option("notice_role", str, "", "who says the notice (default: auto)", ("auto", "system", "user")),
+    _Option("tool_keep", str, "", "which end of a long tool result stays (default: head)", ("head", "tail", "head_tail")),
+    _Option("trim_to", float, "F", "cut down to this part of the ceiling (0 < F < 1), so that the cut moves seldom"),
+    _Option("on_overflow", str, "", "when not even the newest messages fit (default: raise)", ("raise", "keep")),
+    _Option("thinking", str, "", "signed thinking of kept messages after a cut (default: keep)", ("keep", "strip")),
+    _Option("compat", _text, "NAME", "behave like another library: thena"),
+)
+
+
+def spelled(option: str) -> str:
+    """The name of an option of the API as it is on the command line."""
+    return "--" + option.replace("_", "-")
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Adds the options of these names; all of a window without any."""
+    group = parser.add_argument_group("options of the window" if not names else "how to read")
+    for option in _OPTIONS:
+        if names and option.name not in names:
+            continue
+        home = group.add_mutually_exclusive_group() if option.name == "notice" else group
+        home.add_argument(
+            spelled(option.name),
+            type=option.kind,
+            metavar=option.shown or None,
+            choices=option.choices,
+            default=argparse.SUPPRESS,
+            help=option.help,
+        )
+        if option.name == "notice":
+            home.add_argument(
+                "--no-notice", dest="notice", action="store_const", const=False, default=argparse.SUPPRESS, help="cut without a word"
+            )
+
+
+def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options of the API that were given on the command line; of these names only, if there are any."""
+    known = vars(arguments)
+    return {option.name: known[option.name] for option in _OPTIONS if option.name in known and (not names or option.name in names)}
+
+
+def make_window(options: dict[str, Any]) -> ContextWindow:
+    """A window with these options."""
+    from .. import OptionError, context_window
+
+    try:
+        return context_window(**options)
+    except OptionError as error:
+        raise CommandError(f"{spelled(error.option)} {error.value}: {error.allowed}") from error

@@ -1,0 +1,267 @@
+"""How the reference twin counts tokens: :class:`Tokenizer`, and section 2 of ``docs/rules.md`` as :class:`Meter`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from . import graphemes
+from .errors import FormatError, OptionError, shorten
+from .facts import Facts, compact, found, get, readable, size_in_bytes
+
+__all__ = ["Meter", "Tokenizer"]
+
+LONGEST_TOKEN = 128
+"""Bytes of the longest token of every built-in encoding."""
+
+_BUILT_IN = {"o200k_base": "o200k_base", "o200k_harmony": "o200k_base", "cl100k_base": "cl100k_base"}
+"""Built-in encodings, each with the tiktoken encoding that counts text alike."""
+
+_REMEMBERED = 1 << 22
+"""How much a tokenizer remembers of what it has counted before it begins anew, in characters."""
+
+_ENTRY = 64
+"""What remembering a text costs on top of its characters."""
+
+_DIP = 8 * LONGEST_TOKEN
+"""How far behind the first piece that is too long a longer one may still fit."""
+
+_DEEPEST = 64
+"""How deep the schema of a tool may nest."""
+
+
+class _Encoding(Protocol):
+    """What is used of a ``tiktoken.Encoding``."""
+
+    def encode_ordinary(self, text: str) -> list[int]: ...
+
+
+class Tokenizer:
+    """Counts tokens with a built-in encoding or with a caller's function."""
+
+    __slots__ = ("_counter", "_encoding", "_known", "_known_size", "_name")
+
+    def __init__(self, name: str, counter: Callable[[str], int] | None = None) -> None:
+        if counter is None and name not in _BUILT_IN:
+            raise ValueError(f"{name!r} is no built-in encoding; there are {', '.join(_BUILT_IN)}")
+        self._name = name
+        self._counter = counter
+        self._encoding: _Encoding | None = None
+        self._known: dict[str, int] = {}
+        self._known_size = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the encoding, or the one that the caller gave."""
+        return self._name
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether a built-in encoding counts."""
+        return self._counter is None
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``, in which nothing is a special token.
+
+        Raises:
+            OptionError: a built-in encoding is to count, and tiktoken is not installed.
+            TypeError: the caller's function returned something else than an int of at least 0.
+        """
+        _check_text(text)
+        if self._counter is not None:
+            return self._ask(self._counter, text)
+        known = self._known.get(text)
+        if known is None:
+            known = self._encode(text)
+            if self._known_size > _REMEMBERED:
+                self._known, self._known_size = {}, 0
+            self._known[text] = known
+            self._known_size += len(text) + _ENTRY
+        return known
+
+    def count_up_to(self, text: str, limit: int) -> int | None:
+        """Tokens of ``text``, or ``None`` if they are more than ``limit``."""
+        _check_text(text)
+        if self.is_built_in and size_in_bytes(text) > LONGEST_TOKEN * limit:
+            return None
+        count = self.count(text)
+        return count if count <= limit else None
+
+    def truncate(self, text: str, limit: int, keep: str = "head") -> str:
+        """The longest piece from that end of ``text`` that has at most ``limit`` tokens and breaks no grapheme cluster.
+
+        Raises:
+            ValueError: ``limit`` is negative, or ``keep`` is neither ``head`` nor ``tail``.
+        """
+        _check_text(text)
+        if limit < 0:
+            raise ValueError(f"limit={limit}: an integer of at least 0")
+        if keep not in ("head", "tail"):
+            raise ValueError(f"keep={keep!r}: 'head' or 'tail'")
+
+        def piece(length: int) -> str:
+            return text[:length] if keep == "head" else text[len(text) - length :]
+
+        def fits(length: int) -> bool:
+            counter = self._counter
+            return (self._encode(piece(length)) if counter is None else self._ask(counter, piece(length))) <= limit
+
+        longest = min(len(text), LONGEST_TOKEN * limit) if self.is_built_in else len(text)
+        edges = range(longest + 1) if keep == "head" else range(len(text), len(text) - longest - 1, -1)
+        lengths = [length for length, at in enumerate(edges) if graphemes.is_boundary(text, at)]
+        if self.is_built_in:
+            lengths = _within_reach(lengths, fits)
+        return piece(next((length for length in reversed(lengths) if fits(length)), 0))
+
+    def _encode(self, text: str) -> int:
+        if self._encoding is None:
+            self._encoding = _load(self._name)
+        return len(self._encoding.encode_ordinary(text))
+
+    def _ask(self, counter: Callable[[str], int], text: str) -> int:
+        count = counter(text)
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise TypeError(f"the tokenizer {self._name!r} must return an int of at least 0, not {shorten(count)}")
+        return count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles without what was counted."""
+        return Tokenizer, (self._name, self._counter)
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"a text must be a str, not {type(text).__name__}")
+
+
+def _within_reach(lengths: list[int], fits: Callable[[int], bool]) -> list[int]:
+    """Those of ``lengths``, which rise from 0, that may fit, so that not all of a long text need be tried.
+
+    A longer piece may have fewer tokens than a shorter one, where its end completes a longer token. But without its last
+    token a piece has one token less and is at most 128 bytes shorter: where the count has stayed above the limit for 1,024
+    bytes, it is some eight tokens above, and will not come back.
+    """
+    low, high = 0, len(lengths)  # the piece at low fits, the one at high, if there is one, does not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(lengths[middle]) else (low, middle)
+    return [length for length in lengths if length <= lengths[low] + _DIP]
+
+
+def _load(name: str) -> _Encoding:
+    try:
+        import tiktoken
+    except ImportError:
+        hint = "the pure-Python engine counts with tiktoken, which is not installed: pip install tiktoken, or pass a tokenizer"
+        raise OptionError("tokenizer", name, hint) from None
+    encoding: _Encoding = tiktoken.get_encoding(_BUILT_IN[name])
+    return encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Counts the tokens of a request."""
+
+    tokenizer: Tokenizer
+    limit: int | None = None
+    """The ceiling, if there is one: a text that cannot fit it is not tokenized."""
+
+    def text(self, text: str) -> int:
+        """Tokens of a text that a message says; at least so many where it cannot fit."""
+        if self.limit is not None and self.tokenizer.is_built_in:
+            size = size_in_bytes(text)
+            if size > LONGEST_TOKEN * self.limit:
+                return -(-size // LONGEST_TOKEN)
+        return self.tokenizer.count(text)
+
+    def message(self, facts: Facts) -> int:
+        """Tokens of a message."""
+        total = 3 + self.tokenizer.count(facts.role) + sum(map(self.text, facts.texts))
+        if facts.name:
+            total += 1 + self.tokenizer.count(facts.name)
+        total += sum(3 + self.tokenizer.count(call.name) for call in facts.calls)
+        return total + facts.media_tokens
+
+    def system(self, system: Any) -> int:
+        """Tokens of the system text that lives outside of the messages."""
+        if system is None:
+            return 0
+        total = 3 + self.tokenizer.count("system")
+        if isinstance(system, str):
+            return total + self.tokenizer.count(system)
+        if not isinstance(system, (list, tuple)):
+            raise FormatError(None, "system", found(system), "a string or a list of texts")
+        for k, part in enumerate(system):
+            text = part if isinstance(part, str) else get(part, "text") if readable(part) else None
+            if not isinstance(text, str):
+                raise FormatError(None, f"system[{k}]", type(part).__name__, "a string or a mapping with text")
+            total += self.tokenizer.count(text)
+        return total
+
+    def tools(self, tools: Any) -> int:
+        """Tokens of the tools that a request offers: the figures of the OpenAI cookbook."""
+        if tools is None:
+            return 0
+        if not isinstance(tools, (list, tuple)):
+            raise FormatError(None, "tools", found(tools), "a list of tools")
+        total = sum(self._tool(tool, f"tools[{k}]") for k, tool in enumerate(tools))
+        return total + 12 if tools else 0
+
+    def _tool(self, tool: Any, path: str) -> int:
+        if not readable(tool):
+            raise FormatError(None, path, type(tool).__name__, "a mapping")
+        function, custom = get(tool, "function"), get(tool, "custom")
+        inner = function if readable(function) else custom if readable(custom) else tool
+        schema = get(inner, "parameters")
+        schema = get(inner, "input_schema") if schema is None else schema
+        each = 10 if self.tokenizer.name == "cl100k_base" else 7
+        total = each + self._described(inner, get(inner, "name"))
+        try:
+            return total + self._properties(schema, 0)
+        except _TooDeepError:
+            raise FormatError(None, path, type(tool).__name__, f"a schema nested at most {_DEEPEST} deep") from None
+
+    def _described(self, described: Any, *before: Any) -> int:
+        """Tokens of ``name:description`` or ``name:type:description``."""
+        description = get(described, "description") if readable(described) else None
+        words = [word if isinstance(word, str) else "" for word in (*before, description)]
+        return self.tokenizer.count(":".join(words).removesuffix("." if words[-1] else ""))
+
+    def _properties(self, schema: Any, depth: int) -> int:
+        properties = get(schema, "properties") if readable(schema) else None
+        if not isinstance(properties, Mapping) or not properties:
+            return 0
+        return 3 + sum(self._property(name, schema, depth + 1) for name, schema in properties.items())
+
+    def _property(self, name: Any, schema: Any, depth: int) -> int:
+        kind = get(schema, "type") if readable(schema) else None
+        if isinstance(kind, (list, tuple)):
+            kind = "|".join(word for word in kind if isinstance(word, str))
+        return 3 + self._described(schema, name, kind) + self._schema(schema, depth)
+
+    def _schema(self, schema: Any, depth: int) -> int:
+        """What a schema costs beside its name and description: its choices, its properties, its items."""
+        if not readable(schema):
+            return 0
+        if depth > _DEEPEST:
+            raise _TooDeepError
+        total = self._properties(schema, depth)
+        choices = get(schema, "enum")
+        if isinstance(choices, (list, tuple)) and choices:
+            total += sum(3 + self.tokenizer.count(_choice(item)) for item in choices) - 3
+        return total + self._schema(get(schema, "items"), depth + 1)
+
+
+class _TooDeepError(Exception):
+    """A schema nests deeper than anybody writes one."""
+
+
+def _choice(item: Any) -> str:
+    """An item of an enumeration as text; empty where it has none."""
+    if isinstance(item, str):
+        return item
+    try:
+        return compact(item)
+    except ValueError:
+        return ""

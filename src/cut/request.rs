@@ -1,0 +1,108 @@
+//! What belongs to the request as a whole: its fixed tokens, its count, and the roles of all its messages.
+
+use super::TextOf;
+use crate::cost::{self, FIGURES, Meter};
+use crate::error::{Error, Misfit};
+use crate::facts::Role;
+use crate::format::Format;
+use crate::format::chat::{self, Reading, Shorten};
+use crate::tokens::Counter;
+use crate::value::{History, Value};
+
+/// Tokens of a whole request: messages, `tools`, and `system` text that stands outside the array. O(text).
+///
+/// `format`: `None` decides from the shape.
+///
+/// # Errors
+/// [`Error`]: a message, a tool or a system text that cannot be read, or what the caller's own code raised.
+pub fn count<H: History>(
+    history: &H,
+    format: Option<Format>,
+    counter: &dyn Counter<TextOf<H>>,
+    tools: Option<&H::Value>,
+    system: Option<&H::Value>,
+) -> Result<u64, Error> {
+    let auto = format.is_none();
+    check_roles(history, auto, 0, history.len())?;
+    let mut sum = fixed_tokens(Some(counter), tools, system)?;
+    for index in 0..history.len() {
+        let message = history.message(index)?;
+        let mut meter = Meter::new(Some(counter), None, false);
+        let reading = Reading { auto, shorten: Shorten::Not };
+        chat::read(&message, reading, &mut meter).map_err(|error| error.at(index))?;
+        sum += meter.tokens;
+    }
+    Ok(sum)
+}
+
+/// Tokens of a request beside its messages; 0 where they are not asked for.
+pub(super) fn fixed_tokens<V: Value>(
+    counter: Option<&dyn Counter<V::Text>>,
+    tools: Option<&V>,
+    system: Option<&V>,
+) -> Result<u64, Error> {
+    let Some(counter) = counter else { return Ok(0) };
+    let mut sum = FIGURES.reply;
+    if let Some(tools) = tools {
+        sum += cost::tools(tools, counter)?;
+    }
+    if let Some(system) = system {
+        sum += system_tokens(system, counter)?;
+    }
+    Ok(sum)
+}
+
+/// `system` counts as one message.
+fn system_tokens<V: Value>(system: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
+    let wrong = |path: String, value: &V, expected| {
+        let found = value.type_name();
+        Error::Format { index: None, misfit: Misfit { path, found, expected } }
+    };
+    let mut sum = FIGURES.message + counter.role(Role::System)?;
+    if let Some(text) = system.text() {
+        return Ok(sum + counter.count(&text)?);
+    }
+    let Some(len) = system.list() else {
+        return Err(wrong("system".to_owned(), system, "a string or a list of texts"));
+    };
+    for k in 0..len {
+        let Some(part) = system.item(k) else { break };
+        let text = match part.text() {
+            Some(text) => Some(text),
+            None if part.is_record() => part.get(crate::value::Key::Text)?.and_then(|text| text.text()),
+            None => None,
+        };
+        match text {
+            Some(text) => sum += counter.count(&text)?,
+            None => return Err(wrong(cost::place("system", k), &part, "a string or a mapping with text")),
+        }
+    }
+    Ok(sum)
+}
+
+/// Checks the roles of messages `from..to`, oldest first.
+pub(crate) fn check_roles<H: History>(history: &H, auto: bool, from: usize, to: usize) -> Result<(), Error> {
+    for index in from..to {
+        let message = history.message(index)?;
+        chat::role(&message, auto).map_err(|error| error.at(index))?;
+    }
+    Ok(())
+}
+
+/// Lets the error of the oldest wrong role go before any other. `unread`: in front of it no role has been looked at, except
+/// those that the history is known to have in order.
+pub(super) fn roles_first<H: History, R>(history: &H, auto: bool, unread: usize, found: Result<R, Error>) -> Result<R, Error> {
+    match found {
+        Err(error @ Error::Foreign(_)) => Err(error),
+        Err(error) => {
+            check_roles(history, auto, 0, history.len())?;
+            Err(error)
+        }
+        Ok(found) => {
+            let known = history.known().min(unread);
+            check_roles(history, auto, known, unread)?;
+            history.remember(unread);
+            Ok(found)
+        }
+    }
+}

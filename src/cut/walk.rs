@@ -1,0 +1,328 @@
+//! Reading a history from the newest message back, with running sums.
+
+use super::TextOf;
+use crate::cost::{FIGURES, Meter};
+use crate::error::Error;
+use crate::facts::Role;
+use crate::format::Format;
+use crate::format::chat::{self, Capped, NoticePlace, Reading, Shorten};
+use crate::groups::Backward;
+use crate::plan::Edit;
+use crate::tokens::Counter;
+use crate::value::History;
+use crate::window::{Limits, NoticeRole, Size};
+
+/// A message that was read, with sums over it and all behind it.
+struct Message {
+    role: Role,
+    suffix: Size,
+    /// Characters and UTF-8 bytes by which a grid measures.
+    measure: (u64, u64),
+    /// The first user turn at or behind it.
+    user_from: Option<usize>,
+}
+
+/// A history, read from its end as far as somebody asked.
+pub(super) struct Walk<'a, H: History> {
+    history: &'a H,
+    pub limits: &'a Limits,
+    pub counter: Option<&'a dyn Counter<TextOf<H>>>,
+    pub format: Format,
+    reading: Reading,
+    /// Number of messages.
+    pub len: usize,
+    /// Number of messages in the head.
+    pub head: usize,
+    /// The head's last role.
+    head_role: Option<Role>,
+    /// Whether the head holds the notice already.
+    pub carried: bool,
+    /// What every request costs: head, tools, system, a carried notice.
+    pub base: Size,
+    /// What was read of the body, newest first.
+    messages: Vec<Message>,
+    /// Shortened observations, newest first.
+    capped: Vec<(usize, Capped)>,
+    groups: Backward<TextOf<H>>,
+    /// The task that was found last.
+    task: Option<usize>,
+    /// The task that was measured last.
+    task_size: Option<(usize, Size)>,
+    /// In front of this index there is no user turn.
+    no_user_before: usize,
+    /// What folding the notice into a user turn changes: its index; characters more, tokens less, tokens more.
+    fold: Option<(usize, Option<(u64, u64, u64)>)>,
+    notice: Option<Size>,
+}
+
+impl<'a, H: History> Walk<'a, H> {
+    /// Reads the head. `fixed`: tokens of the request beside its messages.
+    pub fn new(history: &'a H, limits: &'a Limits, counter: Option<&'a dyn Counter<TextOf<H>>>, fixed: u64) -> Result<Self, Error> {
+        let auto = limits.format.is_none();
+        let reading = Reading { auto, shorten: limits.cap.map_or(Shorten::Not, Shorten::To) };
+        let len = history.len();
+        let mut walk = Self {
+            history,
+            limits,
+            counter,
+            format: limits.format.unwrap_or(Format::OpenaiChat),
+            reading,
+            len,
+            head: 0,
+            head_role: None,
+            carried: false,
+            base: Size { turns: 0, chars: 0, tokens: fixed },
+            messages: Vec::new(),
+            capped: Vec::new(),
+            groups: Backward::new(len),
+            task: None,
+            task_size: None,
+            no_user_before: 0,
+            fold: None,
+            notice: None,
+        };
+        while walk.head < len {
+            let index = walk.head;
+            let message = history.message(index)?;
+            let role = chat::role(&message, auto).map_err(|error| error.at(index))?;
+            if !role.is_system() {
+                break;
+            }
+            let mut meter = Meter::new(counter, walk.max_tokens(), false);
+            chat::read(&message, reading, &mut meter).map_err(|error| error.at(index))?;
+            walk.base.tokens += meter.tokens;
+            walk.head += 1;
+            walk.head_role = Some(role);
+            if let Some(notice) = &limits.notice
+                && !walk.carried
+                && chat::is_content(&message, notice)?
+            {
+                walk.carried = true;
+                walk.base.chars = meter.chars;
+            }
+        }
+        Ok(walk)
+    }
+
+    fn max_tokens(&self) -> Option<u64> {
+        self.limits.max_tokens.map(std::num::NonZeroU64::get)
+    }
+
+    /// Where the part that was not read ends.
+    pub fn unread(&self) -> usize {
+        self.len - self.messages.len()
+    }
+
+    /// The place of a message that was read.
+    fn at(&self, index: usize) -> &Message {
+        &self.messages[self.len - 1 - index]
+    }
+
+    /// The role of a message that was read.
+    pub fn role(&self, index: usize) -> Role {
+        self.at(index).role
+    }
+
+    /// The size of `index` and all behind it.
+    pub fn suffix(&self, index: usize) -> Size {
+        if index == self.len { Size::default() } else { self.at(index).suffix }
+    }
+
+    /// Characters and bytes of `index` and all behind it, as a grid measures them.
+    pub fn measure(&self, index: usize) -> (u64, u64) {
+        self.at(index).measure
+    }
+
+    /// The first user turn at or behind `index`.
+    pub fn user_from(&self, index: usize) -> Option<usize> {
+        self.at(index).user_from
+    }
+
+    /// Boundaries found so far, newest first.
+    pub fn boundaries(&self) -> &[usize] {
+        self.groups.boundaries()
+    }
+
+    /// Reads back until a ceiling is passed: the first message of the longest suffix that meets them all, `None` if the whole
+    /// history does.
+    pub fn back_to_ceiling(&mut self) -> Result<Option<usize>, Error> {
+        while self.unread() > self.head {
+            self.read_one(true)?;
+            if !self.limits.fits(self.base + self.suffix(self.unread())) {
+                return Ok(Some(self.unread() + 1));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads back until the newest group is whole: the last boundary that is not at a system message.
+    pub fn newest_group(&mut self) -> Result<usize, Error> {
+        let mut seen = 0;
+        loop {
+            while let Some(&boundary) = self.groups.boundaries().get(seen) {
+                // The body begins with a message that is none of the system's, so this ends.
+                if boundary == self.head || !self.role(boundary).is_system() {
+                    return Ok(boundary);
+                }
+                seen += 1;
+            }
+            self.read_one(true)?;
+        }
+    }
+
+    /// Reads back until the group that holds `index` is whole. Nothing is tokenized.
+    pub fn close_group(&mut self, index: usize) -> Result<(), Error> {
+        while self.unread() > self.head && self.boundaries().last().is_none_or(|&boundary| boundary > index) {
+            self.read_one(false)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the rest, tokenizing only as long as the token ceiling holds.
+    pub fn read_all(&mut self) -> Result<(), Error> {
+        while self.unread() > self.head {
+            let tokens = self.base.tokens + self.suffix(self.unread()).tokens;
+            self.read_one(self.max_tokens().is_some_and(|limit| tokens <= limit))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the next older message. Without `count` its tokens stay out of the sums, which nobody may ask for then.
+    fn read_one(&mut self, count: bool) -> Result<(), Error> {
+        let index = self.unread() - 1;
+        let message = self.history.message(index)?;
+        let counter = if count { self.counter } else { None };
+        let measured = self.limits.trim_to.is_some();
+        let mut meter = Meter::new(counter, self.max_tokens(), measured);
+        let read = chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(index))?;
+        let own = Size { turns: 1, chars: meter.chars, tokens: meter.tokens };
+        let newer = self.messages.last();
+        let (suffix, user_from) = newer.map_or((Size::default(), None), |newer| (newer.suffix, newer.user_from));
+        let mut measure = newer.map_or((0, 0), |newer| newer.measure);
+        if measured {
+            let (chars, bytes) = match (&read.capped, self.limits.cap) {
+                (Some(capped), Some(cap)) => capped.measured(cap, meter.chars, meter.bytes),
+                _ => (meter.chars, meter.bytes),
+            };
+            measure = (measure.0 + chars, measure.1 + bytes);
+        }
+        self.messages.push(Message {
+            role: read.role,
+            suffix: suffix + own,
+            measure,
+            user_from: if read.role == Role::User { Some(index) } else { user_from },
+        });
+        if let Some(capped) = read.capped {
+            self.capped.push((index, capped));
+        }
+        self.groups.push(read.links);
+        if index == self.head {
+            self.groups.finish();
+        }
+        Ok(())
+    }
+
+    /// The nearest plain user turn before `index`. O(distance), once for all boundaries of a run.
+    pub fn task_before(&mut self, index: usize) -> Result<Option<usize>, Error> {
+        if let Some(task) = self.task
+            && task < index
+        {
+            // Between the task and what was read there is no user turn, or another would have been found.
+            let read = self.unread().max(task + 1);
+            if read >= index || self.user_from(read).is_none_or(|user| user >= index) {
+                return Ok(Some(task));
+            }
+        }
+        for task in (self.no_user_before.max(self.head)..index).rev() {
+            let message = self.history.message(task)?;
+            if chat::role(&message, self.reading.auto).map_err(|error| error.at(task))? == Role::User {
+                self.task = Some(task);
+                return Ok(Some(task));
+            }
+        }
+        self.no_user_before = self.no_user_before.max(index);
+        Ok(None)
+    }
+
+    /// The size of a user turn that is kept in front of a tail.
+    pub fn task_size(&mut self, task: usize) -> Result<Size, Error> {
+        match self.task_size {
+            Some((of, size)) if of == task => Ok(size),
+            _ => {
+                let message = self.history.message(task)?;
+                let mut meter = Meter::new(self.counter, self.max_tokens(), false);
+                chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(task))?;
+                let size = Size { turns: 1, chars: meter.chars, tokens: meter.tokens };
+                self.task_size = Some((task, size));
+                Ok(size)
+            }
+        }
+    }
+
+    /// The role of a notice that is a message of its own.
+    pub fn notice_role(&self) -> Role {
+        match self.limits.notice_role {
+            NoticeRole::Auto => self.head_role.unwrap_or(Role::System),
+            NoticeRole::System | NoticeRole::User => Role::System,
+        }
+    }
+
+    /// The size of a notice that is a message of its own.
+    pub fn notice(&mut self) -> Result<Size, Error> {
+        if let Some(size) = self.notice {
+            return Ok(size);
+        }
+        let Some(text) = &self.limits.notice else { return Ok(Size::default()) };
+        let tokens = match self.counter {
+            Some(counter) => FIGURES.message + counter.role(self.notice_role())? + counter.count_str(text)?,
+            None => 0,
+        };
+        let size = Size { turns: 0, chars: text.chars().count() as u64, tokens };
+        self.notice = Some(size);
+        Ok(size)
+    }
+
+    /// What folding the notice into user turn `index` changes: characters more, tokens less, tokens more; `None` where
+    /// nothing is folded.
+    pub fn fold(&mut self, index: usize) -> Result<Option<(u64, u64, u64)>, Error> {
+        let Some(notice) = &self.limits.notice else { return Ok(None) };
+        if let Some((of, change)) = self.fold
+            && of == index
+        {
+            return Ok(change);
+        }
+        let message = self.history.message(index)?;
+        let chars = notice.chars().count() as u64;
+        let change = match chat::notice_place(&message, notice)? {
+            NoticePlace::There => None,
+            NoticePlace::Alone => Some((chars, 0, self.counter.map_or(Ok(0), |counter| counter.count_str(notice))?)),
+            NoticePlace::Before(text) => Some(match self.counter {
+                Some(counter) => (chars + 2, counter.count(&text)?, counter.count_behind(&format!("{notice}\n\n"), &text)?),
+                None => (chars + 2, 0, 0),
+            }),
+        };
+        self.fold = Some((index, change));
+        Ok(change)
+    }
+
+    /// Messages of the longest suffix that meets the ceilings, from `reach` on, that went because their group did.
+    pub fn orphans(&self, reach: usize, tail: usize) -> usize {
+        if reach >= tail {
+            return 0;
+        }
+        // The boundaries around `reach`: the group goes from the one at or before it to the next behind it.
+        let boundaries = self.boundaries();
+        let older = boundaries.partition_point(|&boundary| boundary > reach);
+        match boundaries.get(older) {
+            Some(&start) if start < reach => older.checked_sub(1).map_or(self.len, |next| boundaries[next]) - reach,
+            _ => 0,
+        }
+    }
+
+    /// Edits of the shortened observations from `tail` on, oldest first, and the characters that went.
+    pub fn edits(&self, tail: usize) -> (Vec<Edit>, u64) {
+        let sent = self.capped.iter().rev().filter(|(index, _)| *index >= tail);
+        let gone = sent.clone().map(|(_, capped)| capped.from - capped.chars()).sum();
+        (sent.map(|(index, capped)| super::edit(*index, capped)).collect(), gone)
+    }
+}

@@ -1,0 +1,242 @@
+//! The ordered walk: which result answers which call, and so where a history may be cut.
+//!
+//! `docs/rules.md`, section 4. [`pair`] walks a stretch forward and is the definition; [`Backward`] finds the same
+//! boundaries from the newest message back, reading no further than it must: a stretch is closed as soon as no result in it
+//! can answer a call in front of it.
+
+use crate::facts::{Family, Links, Tie};
+use crate::value::Text;
+
+/// What a result answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is no result.
+    NoResult,
+    /// A call of the message that its run stands behind.
+    InRun,
+    /// A call of the message at this place, from further away.
+    Late(usize),
+    /// Nothing.
+    Orphan,
+}
+
+/// Whether the two ids are both there and the same.
+fn same_id<T: Text>(a: &Tie<T>, b: &Tie<T>) -> bool {
+    matches!((&a.id, &b.id), (Some(a), Some(b)) if a.same(b))
+}
+
+/// Which call of one message each result of the run behind it answers; calls are answered at most once.
+///
+/// Steps a and b of the walk. O(calls x results), both being the size of one batch.
+fn match_run<T: Text>(calls: &[Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usize>>, Vec<bool>) {
+    let mut answered = vec![false; calls.len()];
+    let mut answers = vec![None; results.len()];
+    for (result, answer) in results.iter().zip(&mut answers) {
+        let of_id = |&k: &usize| !answered[k] && calls[k].family == result.family && same_id(&calls[k], result);
+        *answer = (0..calls.len()).rev().find(of_id);
+        if let Some(k) = *answer {
+            answered[k] = true;
+        }
+    }
+    for (result, answer) in results.iter().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
+        let by_place = |&k: &usize| {
+            !answered[k] && calls[k].family == result.family && (calls[k].id.is_none() || result.id.is_none())
+        };
+        *answer = (0..calls.len()).find(by_place);
+        if let Some(k) = *answer {
+            answered[k] = true;
+        }
+    }
+    (answers, answered)
+}
+
+/// The walk over a stretch of messages, oldest first.
+pub(crate) struct Pairing {
+    /// What each message answers.
+    pub answers: Vec<Answer>,
+    /// Calls that got no result: message, and place among its calls.
+    pub unanswered: Vec<(usize, usize)>,
+}
+
+/// Pairs results with calls in a stretch that no result leaves to the front. O(messages x open calls), open calls being
+/// the few that were not answered at once.
+pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
+    let mut answers = vec![Answer::NoResult; links.len()];
+    // Open calls: message, place, tie. At most one of an id.
+    let mut open: Vec<(usize, usize, &Tie<T>)> = Vec::new();
+    let mut unanswered = Vec::new();
+    for (i, link) in links.iter().enumerate() {
+        match link {
+            Links::None => {}
+            Links::Calls(calls) => {
+                let run: Vec<&Tie<T>> = links[i + 1..]
+                    .iter()
+                    .map_while(|link| if let Links::Result(tie) = link { Some(tie) } else { None })
+                    .collect();
+                let (answered_by, answered) = match_run(calls, &run);
+                for (k, answer) in answered_by.iter().enumerate() {
+                    if answer.is_some() {
+                        answers[i + 1 + k] = Answer::InRun;
+                    }
+                }
+                // Opening an id anew closes an older open call for good.
+                close(&mut open, &mut unanswered, |tie| calls.iter().any(|call| same_id(call, tie)));
+                for (k, call) in calls.iter().enumerate().filter(|&(k, _)| !answered[k]) {
+                    close(&mut open, &mut unanswered, |tie| same_id(call, tie));
+                    open.push((i, k, call));
+                }
+            }
+            Links::Result(tie) => {
+                if answers[i] == Answer::InRun {
+                    continue;
+                }
+                let call = open.iter().rposition(|(_, _, call)| call.family == tie.family && same_id(call, tie));
+                answers[i] = match call {
+                    Some(call) => Answer::Late(open.remove(call).0),
+                    None => Answer::Orphan,
+                };
+            }
+        }
+    }
+    unanswered.extend(open.into_iter().map(|(i, k, _)| (i, k)));
+    unanswered.sort_unstable();
+    Pairing { answers, unanswered }
+}
+
+/// Takes the open calls that `is_closed` out: they will never be answered.
+fn close<'t, T>(
+    open: &mut Vec<(usize, usize, &'t Tie<T>)>,
+    unanswered: &mut Vec<(usize, usize)>,
+    is_closed: impl Fn(&'t Tie<T>) -> bool,
+) {
+    open.retain(|&(i, k, tie)| {
+        let closed = is_closed(tie);
+        if closed {
+            unanswered.push((i, k));
+        }
+        !closed
+    });
+}
+
+/// Finds the boundaries of a body from its end to its front.
+pub(crate) struct Backward<T> {
+    /// Messages of the stretch that is still open, newest first; the newest stands at `end - 1`.
+    stretch: Vec<Links<T>>,
+    /// One behind the newest message of the open stretch.
+    end: usize,
+    /// Results at the front of the stretch: the run of the call that may stand before them.
+    run: usize,
+    /// Ids of results whose call may stand further in front.
+    pending: Vec<T>,
+    /// Boundaries found so far, newest first.
+    boundaries: Vec<usize>,
+}
+
+impl<T: Text> Backward<T> {
+    /// A walk over the messages before `end`.
+    pub(crate) fn new(end: usize) -> Self {
+        Self { stretch: Vec::new(), end, run: 0, pending: Vec::new(), boundaries: Vec::new() }
+    }
+
+    /// The boundaries found so far, newest first: complete behind and including the last.
+    pub(crate) fn boundaries(&self) -> &[usize] {
+        &self.boundaries
+    }
+
+    /// Takes the next older message. O(1) for a history whose results stand behind their calls.
+    pub(crate) fn push(&mut self, links: Links<T>) {
+        match &links {
+            Links::Result(_) => {
+                self.run += 1;
+                self.stretch.push(links);
+                return;
+            }
+            Links::None => self.wait_for_run(|_| false),
+            // The usual batch: each call has its result, in order.
+            Links::Calls(calls) if self.run == calls.len() && self.results_of_run().zip(calls).all(|(a, b)| same_id(a, b)) => {
+                self.forget(calls);
+            }
+            Links::Calls(calls) => {
+                let run: Vec<&Tie<T>> = self.results_of_run().collect();
+                let (answers, _) = match_run(calls, &run);
+                self.wait_for_run(|k| answers[k].is_some());
+                self.forget(calls);
+            }
+        }
+        self.run = 0;
+        self.stretch.push(links);
+        if self.pending.is_empty() {
+            self.settle();
+        }
+    }
+
+    /// A call of an id, answered or not, hides every older one from the results behind it.
+    fn forget(&mut self, calls: &[Tie<T>]) {
+        self.pending.retain(|id| !calls.iter().any(|call| call.id.as_ref().is_some_and(|call| call.same(id))));
+    }
+
+    /// Says that there is no older message: what is still open is settled as it stands.
+    pub(crate) fn finish(&mut self) {
+        if !self.stretch.is_empty() {
+            self.settle();
+        }
+    }
+
+    /// The results of the run at the front of the stretch, oldest first.
+    fn results_of_run(&self) -> impl Iterator<Item = &Tie<T>> {
+        self.stretch.iter().rev().take(self.run).filter_map(|link| match link {
+            Links::Result(tie) => Some(tie),
+            _ => None,
+        })
+    }
+
+    /// Results of the run that have an id and no answer wait for an older call. `answered` takes the place in the run.
+    fn wait_for_run(&mut self, answered: impl Fn(usize) -> bool) {
+        if self.run == 0 {
+            return;
+        }
+        let waiting: Vec<T> = self
+            .results_of_run()
+            .enumerate()
+            .filter(|&(k, tie)| !answered(k) && tie.family == Family::Tool)
+            .filter_map(|(_, tie)| tie.id.clone())
+            .collect();
+        self.pending.extend(waiting);
+    }
+
+    /// Turns the open stretch into boundaries.
+    fn settle(&mut self) {
+        let start = self.end - self.stretch.len();
+        let one_turn = self.stretch[..self.stretch.len() - 1].iter().all(|link| matches!(link, Links::Result(_)));
+        if !one_turn {
+            let links: Vec<&Links<T>> = self.stretch.iter().rev().collect();
+            self.boundaries.extend(inner_boundaries(&links).into_iter().rev().map(|i| start + i));
+        }
+        self.boundaries.push(start);
+        self.end = start;
+        self.stretch.clear();
+        self.pending.clear();
+        self.run = 0;
+    }
+}
+
+/// Boundaries of a stretch behind its first message, oldest first.
+fn inner_boundaries<T: Text>(links: &[&Links<T>]) -> Vec<usize> {
+    let pairing = pair(links);
+    // For each message, the latest result that is welded to a call at or before it.
+    let mut welded_to = vec![0; links.len()];
+    for (j, answer) in pairing.answers.iter().enumerate() {
+        if let Answer::Late(call) = *answer {
+            welded_to[call] = welded_to[call].max(j);
+        }
+    }
+    let mut weld = welded_to[0];
+    let mut boundaries = Vec::new();
+    for i in 1..links.len() {
+        if i > weld && pairing.answers[i] == Answer::NoResult {
+            boundaries.push(i);
+        }
+        weld = weld.max(welded_to[i]);
+    }
+    boundaries
+}

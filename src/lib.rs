@@ -1,0 +1,42 @@
+//! Keeps an LLM conversation inside a window.
+//!
+//! Given a message array, [`plan()`] finds from the back, in one pass, the longest tail that fits every ceiling and that a
+//! provider will accept, and says exactly what it did. The rules stand in `docs/rules.md`, section by section as the
+//! modules here.
+//!
+//! The crate is generic over how a message is read ([`Value`]) and how tokens are counted ([`Counter`]). Everything of
+//! Python's is behind the feature `python`.
+
+mod cap;
+mod check;
+mod cost;
+mod cut;
+mod error;
+mod facts;
+mod format;
+mod groups;
+mod plan;
+#[cfg(feature = "python")]
+mod python;
+mod tokens;
+mod value;
+mod window;
+
+pub use cap::{PartCut, TextCut};
+pub use check::{Violation, check};
+pub use cost::{FIGURES, Figures};
+pub use cut::{count, plan};
+pub use error::{Ceiling, Error, Foreign, Misfit};
+pub use facts::Role;
+pub use format::Format;
+pub use plan::{Edit, Notice, Plan, Report};
+pub use tokens::{Counter, Encoding, Keep, truncate};
+pub use value::{History, Key, Text, Value};
+pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
+
+#[cfg(feature = "python")]
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::python::{Tokenizer, Window, check, count_messages};
+}

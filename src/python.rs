@@ -1,0 +1,12 @@
+//! Glue between the core and Python: nothing here decides anything.
+
+mod errors;
+mod memo;
+mod result;
+mod seen;
+mod tokens;
+mod value;
+mod window;
+
+pub use tokens::Tokenizer;
+pub use window::{Window, check, count_messages};

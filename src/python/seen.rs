@@ -1,0 +1,77 @@
+//! Remembers long histories whose roles have been checked, so that a growing conversation is not checked from its first
+//! message at every call.
+//!
+//! What is in front of a cut is neither read nor sent; its roles are checked so that a broken history is told early. A
+//! history is recognised by the addresses of messages at fixed samples; they are compared, never followed. A message that was
+//! replaced between two samples by a broken one is found only when something reads it.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+/// Parts shorter than this are always checked.
+const WORTH: usize = 512;
+
+/// Of a longer part, this many messages are compared, evenly spread, besides its first and last ones.
+const SAMPLES: usize = 64;
+
+/// Conversations remembered; each takes about a kilobyte.
+const SLOTS: usize = 256;
+
+/// Checked histories.
+pub(super) struct Seen {
+    slots: Mutex<Vec<Option<Checked>>>,
+}
+
+struct Checked {
+    end: usize,
+    samples: Vec<usize>,
+}
+
+impl Seen {
+    pub(super) const fn new() -> Self {
+        Self { slots: Mutex::new(Vec::new()) }
+    }
+
+    /// How many messages from the front are known to be in order. O(samples).
+    pub(super) fn known(&self, list: &Bound<'_, PyList>) -> usize {
+        if list.len() < WORTH {
+            return 0;
+        }
+        // A busy or broken memory only means checking again.
+        let Ok(slots) = self.slots.try_lock() else { return 0 };
+        match slots.get(slot(list)) {
+            Some(Some(checked)) if checked.end <= list.len() && samples(list, checked.end) == checked.samples => checked.end,
+            _ => 0,
+        }
+    }
+
+    /// Remembers that the messages before `end` are in order.
+    pub(super) fn remember(&self, list: &Bound<'_, PyList>, end: usize) {
+        if end < WORTH || self.known(list) >= end {
+            return;
+        }
+        let Ok(mut slots) = self.slots.try_lock() else { return };
+        if slots.is_empty() {
+            slots.resize_with(SLOTS, || None);
+        }
+        slots[slot(list)] = Some(Checked { end, samples: samples(list, end) });
+    }
+}
+
+fn address(list: &Bound<'_, PyList>, index: usize) -> usize {
+    list.get_item(index).map_or(0, |message| message.as_ptr() as usize)
+}
+
+/// Where a conversation is kept: its first messages decide, for a system prompt is often shared.
+fn slot(list: &Bound<'_, PyList>) -> usize {
+    let mixed = (0..4).fold(0usize, |mix, k| mix.rotate_left(11) ^ (address(list, k) >> 4));
+    (mixed ^ (mixed >> 17)) % SLOTS
+}
+
+fn samples(list: &Bound<'_, PyList>, end: usize) -> Vec<usize> {
+    let step = (end / SAMPLES).max(1);
+    let edges = (0..8).chain(end.saturating_sub(8)..end);
+    edges.chain((0..end).step_by(step)).map(|index| address(list, index)).collect()
+}

@@ -1,0 +1,275 @@
+//! Reading the caller's own Python objects in place: dicts and other mappings by key, everything else by attribute.
+
+use std::borrow::Cow;
+
+use pyo3::exceptions::{PyKeyError, PyOverflowError, PyRecursionError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMapping, PyMemoryView, PySequence, PySlice, PyString, PyTuple,
+};
+
+use super::seen::Seen;
+use crate::cap::TextCut;
+use crate::error::{Error, Foreign, Misfit};
+use crate::value::{History, Key, Text, Value};
+
+/// A Python value.
+#[derive(Clone)]
+pub(super) struct Object<'py>(pub Bound<'py, PyAny>);
+
+/// A Python string.
+#[derive(Clone)]
+pub(super) struct Str<'py>(pub Bound<'py, PyString>);
+
+/// Above this many code points it is worth asking whether a string is ASCII before its UTF-8 form is made.
+const SHORT: usize = 256;
+
+impl<'py> Str<'py> {
+    /// The number of code points, which Python knows.
+    pub(super) fn len(&self) -> usize {
+        // The length of a string is always at hand.
+        self.0.len().unwrap_or(0)
+    }
+
+    fn is_ascii(&self) -> bool {
+        let py = self.0.py();
+        self.0.call_method0(intern!(py, "isascii")).is_ok_and(|ascii| ascii.is_truthy().unwrap_or(false))
+    }
+
+    /// A new Python string: a cut applied to this one, in its own code points.
+    pub(super) fn cut(&self, cut: &TextCut) -> PyResult<Str<'py>> {
+        let py = self.0.py();
+        let len = isize::try_from(self.len())?;
+        let (head, tail) = (isize::try_from(cut.head)?, isize::try_from(cut.tail)?);
+        let piece = |from, to| self.0.get_item(PySlice::new(py, from, to, 1));
+        let joined = piece(0, head)?.add(cut.marker)?.add(piece(len - tail, len)?)?;
+        Ok(Str(joined.cast_into()?))
+    }
+}
+
+impl Text for Str<'_> {
+    fn chars(&self) -> usize {
+        self.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.as_str().len()
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        // The UTF-8 form of a long non-ASCII string is made for the moment: kept, it would double the caller's memory.
+        if (self.len() <= SHORT || self.is_ascii())
+            && let Ok(text) = self.0.to_str()
+        {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(replaced(&self.0))
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.0.is(&other.0) || match (self.0.to_str(), other.0.to_str()) {
+            (Ok(a), Ok(b)) => a == b,
+            // Two strings with lone surrogates; one with and one without differ.
+            (Err(_), Err(_)) => self.0.as_any().eq(&other.0).unwrap_or(false),
+            _ => false,
+        }
+    }
+}
+
+/// A string as UTF-8, each lone surrogate as U+FFFD, which has as many bytes.
+fn replaced(text: &Bound<'_, PyString>) -> String {
+    let py = text.py();
+    let encoded = text.call_method1(intern!(py, "encode"), (intern!(py, "utf-8"), intern!(py, "surrogatepass")));
+    let Some(mut bytes) = encoded.ok().and_then(|bytes| bytes.extract::<Vec<u8>>().ok()) else { return String::new() };
+    for at in 0..bytes.len().saturating_sub(2) {
+        // ED A0..BF is the lead of a surrogate and of nothing else.
+        if bytes[at] == 0xED && bytes[at + 1] >= 0xA0 {
+            bytes[at..at + 3].copy_from_slice("\u{FFFD}".as_bytes());
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// The keys as Python's own interned strings, in the order of [`Key`].
+fn keys(py: Python<'_>) -> &'static [Py<PyString>] {
+    static KEYS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+    KEYS.get_or_init(py, || Key::ALL.iter().map(|key| PyString::intern(py, key.name()).unbind()).collect())
+}
+
+impl<'py> Value for Object<'py> {
+    type Text = Str<'py>;
+
+    fn get(&self, key: Key) -> Result<Option<Self>, Foreign> {
+        let py = self.0.py();
+        let name = keys(py)[key as usize].bind(py);
+        let found = if let Ok(dict) = self.0.cast::<PyDict>() {
+            dict.get_item(name)?
+        } else if self.0.cast::<PyMapping>().is_ok() {
+            match self.0.get_item(name) {
+                Ok(value) => Some(value),
+                Err(error) if error.is_instance_of::<PyKeyError>(py) => None,
+                Err(error) => return Err(error.into()),
+            }
+        } else {
+            self.0.getattr_opt(name)?
+        };
+        Ok(found.filter(|value| !value.is_none()).map(Self))
+    }
+
+    /// Walks a dict once: its few entries cost less than a look-up for each of the many keys that a message may have.
+    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Foreign> {
+        let mut found = [const { None }; N];
+        let Ok(dict) = self.0.cast::<PyDict>() else {
+            for (slot, key) in found.iter_mut().zip(keys) {
+                *slot = self.get(key)?;
+            }
+            return Ok(found);
+        };
+        for (name, value) in dict {
+            if value.is_none() {
+                continue;
+            }
+            if let Ok(name) = name.cast::<PyString>()
+                && let Some(key) = name.to_str().ok().and_then(Key::of)
+                && let Some(slot) = keys.iter().position(|&wanted| wanted == key)
+            {
+                found[slot] = Some(Self(value));
+            }
+        }
+        Ok(found)
+    }
+
+    fn text(&self) -> Option<Str<'py>> {
+        self.0.cast::<PyString>().ok().map(|text| Str(text.clone()))
+    }
+
+    fn list(&self) -> Option<usize> {
+        if let Ok(list) = self.0.cast::<PyList>() {
+            return Some(list.len());
+        }
+        self.0.cast::<PyTuple>().ok().map(PyTupleMethods::len)
+    }
+
+    fn item(&self, index: usize) -> Option<Self> {
+        let item = match self.0.cast::<PyList>() {
+            Ok(list) => list.get_item(index),
+            Err(_) => self.0.cast::<PyTuple>().ok()?.get_item(index),
+        };
+        item.ok().map(Self)
+    }
+
+    fn is_record(&self) -> bool {
+        let value = &self.0;
+        value.is_instance_of::<PyDict>()
+            || !(value.is_none()
+                || value.is_instance_of::<PyString>()
+                || value.is_instance_of::<PyList>()
+                || value.is_instance_of::<PyTuple>()
+                || value.is_instance_of::<PyInt>()
+                || value.is_instance_of::<PyFloat>()
+                || value.is_instance_of::<PyComplex>()
+                || value.is_instance_of::<PyBytes>()
+                || value.is_instance_of::<PyByteArray>()
+                || value.is_instance_of::<PyMemoryView>())
+    }
+
+    fn entries(&self) -> Result<Vec<(Self::Text, Self)>, Foreign> {
+        let Ok(mapping) = self.0.cast::<PyMapping>() else { return Ok(Vec::new()) };
+        let mut entries = Vec::new();
+        for item in mapping.items()? {
+            let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+            if let Ok(key) = key.cast_into::<PyString>() {
+                entries.push((Str(key), Self(value)));
+            }
+        }
+        Ok(entries)
+    }
+
+    fn compact_json(&self) -> Result<Option<String>, Foreign> {
+        static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = self.0.py();
+        let dumps = DUMPS.import(py, "json", "dumps")?;
+        let options = PyDict::new(py);
+        options.set_item(intern!(py, "separators"), (",", ":"))?;
+        options.set_item(intern!(py, "ensure_ascii"), false)?;
+        match dumps.call((&self.0,), Some(&options)) {
+            Ok(json) => Ok(Some(Str(json.cast_into::<PyString>().map_err(PyErr::from)?).as_str().into_owned())),
+            Err(error)
+                if error.is_instance_of::<PyTypeError>(py)
+                    || error.is_instance_of::<PyValueError>(py)
+                    || error.is_instance_of::<PyRecursionError>(py)
+                    || error.is_instance_of::<PyOverflowError>(py) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn type_name(&self) -> String {
+        self.0.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string())
+    }
+
+    fn shown(&self) -> String {
+        static SHORTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let shown = SHORTEN.import(self.0.py(), "backcut.errors", "shorten").and_then(|shorten| shorten.call1((&self.0,)));
+        shown.map_or_else(|_| self.type_name(), |text| text.to_string())
+    }
+}
+
+/// A caller's message array.
+pub(super) struct Messages<'py, 's> {
+    pub list: Bound<'py, PyList>,
+    len: usize,
+    seen: &'s Seen,
+}
+
+impl<'py, 's> Messages<'py, 's> {
+    /// Takes a list as it is and any other sequence as a list of the same objects.
+    pub(super) fn new(messages: &Bound<'py, PyAny>, seen: &'s Seen) -> Result<Self, Error> {
+        let list = match messages.cast::<PyList>() {
+            Ok(list) => list.clone(),
+            Err(_) => sequence(messages)?,
+        };
+        Ok(Self { len: list.len(), list, seen })
+    }
+}
+
+fn sequence<'py>(messages: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>, Error> {
+    let refused = messages.is_instance_of::<PyString>()
+        || messages.is_instance_of::<PyBytes>()
+        || messages.is_instance_of::<PyByteArray>()
+        || messages.is_instance_of::<PyMemoryView>();
+    match messages.cast::<PySequence>() {
+        Ok(sequence) if !refused => Ok(sequence.to_list().map_err(Foreign::from)?),
+        _ => Err(Error::Format {
+            index: None,
+            misfit: Misfit { path: String::new(), found: Object(messages.clone()).type_name(), expected: "a sequence of messages" },
+        }),
+    }
+}
+
+impl<'py> History for Messages<'py, '_> {
+    type Value = Object<'py>;
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn message(&self, index: usize) -> Result<Object<'py>, Foreign> {
+        match self.list.get_item(index) {
+            Ok(message) => Ok(Object(message)),
+            Err(_) => Err(PyValueError::new_err("the history became shorter while it was read").into()),
+        }
+    }
+
+    fn known(&self) -> usize {
+        self.seen.known(&self.list)
+    }
+
+    fn remember(&self, end: usize) {
+        self.seen.remember(&self.list, end);
+    }
+}

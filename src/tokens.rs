@@ -1,0 +1,62 @@
+//! Counting tokens.
+
+mod encoding;
+mod truncate;
+
+pub use encoding::Encoding;
+pub use truncate::{Keep, truncate};
+
+use crate::cap::TextCut;
+use crate::cost::FIGURES;
+use crate::error::Foreign;
+use crate::facts::Role;
+use crate::value::Text;
+
+/// Counts tokens of a source's texts. An implementation may remember what it has counted.
+pub trait Counter<T: Text> {
+    /// Tokens of a text of the source.
+    ///
+    /// # Errors
+    /// What the caller's own tokenizer raised; so for the other methods.
+    fn count(&self, text: &T) -> Result<u64, Foreign>;
+
+    /// Tokens of a text that was made here.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    fn count_str(&self, text: &str) -> Result<u64, Foreign>;
+
+    /// Tokens of what a cut leaves of a text.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    fn count_cut(&self, text: &T, cut: &TextCut) -> Result<u64, Foreign> {
+        self.count_str(&cut.apply(&text.as_str()))
+    }
+
+    /// Tokens of a text with something in front of it.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    fn count_behind(&self, front: &str, text: &T) -> Result<u64, Foreign> {
+        self.count_str(&[front, &text.as_str()].concat())
+    }
+
+    /// Tokens of a role's name.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    fn role(&self, role: Role) -> Result<u64, Foreign> {
+        self.count_str(role.name())
+    }
+
+    /// Tokens that frame one tool.
+    fn tool_frame(&self) -> u64 {
+        FIGURES.tool
+    }
+
+    /// Whether no token is longer than 128 bytes, so that a text's bytes bound its tokens from below.
+    fn is_bytewise(&self) -> bool {
+        false
+    }
+}

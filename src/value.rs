@@ -1,0 +1,167 @@
+//! How to read a message, whatever holds it.
+
+use std::borrow::Cow;
+
+use crate::error::Foreign;
+
+/// Declares [`Key`] and its names in one list.
+macro_rules! keys {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// Every key that is ever read from a message, so that a source can prepare them once.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        #[allow(missing_docs)]
+        pub enum Key { $($variant),+ }
+
+        impl Key {
+            /// All keys, in the order of their discriminants.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The key as it stands on the wire.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// The key of that name.
+            #[must_use]
+            pub fn of(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+keys! {
+    Role = "role",
+    Content = "content",
+    ToolCalls = "tool_calls",
+    ToolCallId = "tool_call_id",
+    FunctionCall = "function_call",
+    Refusal = "refusal",
+    ReasoningContent = "reasoning_content",
+    Reasoning = "reasoning",
+    Audio = "audio",
+    Name = "name",
+    Id = "id",
+    Function = "function",
+    Custom = "custom",
+    Arguments = "arguments",
+    Input = "input",
+    Type = "type",
+    Text = "text",
+    Thinking = "thinking",
+    ImageUrl = "image_url",
+    Detail = "detail",
+    Parts = "parts",
+    Kind = "kind",
+    ToolUse = "toolUse",
+    ToolResult = "toolResult",
+    Description = "description",
+    Parameters = "parameters",
+    InputSchema = "input_schema",
+    Properties = "properties",
+    Items = "items",
+    Enum = "enum",
+}
+
+/// A piece of text. Cloning is cheap: a reference, never the bytes.
+pub trait Text: Clone {
+    /// Length in code points. O(1) where the source knows it.
+    fn chars(&self) -> usize;
+
+    /// Length in UTF-8 bytes; a lone surrogate is three.
+    fn bytes(&self) -> usize;
+
+    /// The text as UTF-8, each lone surrogate as U+FFFD: as many code points as [`chars`](Self::chars) says.
+    fn as_str(&self) -> Cow<'_, str>;
+
+    /// Whether the two are equal.
+    fn same(&self, other: &Self) -> bool;
+}
+
+/// Somebody's value, read in place: a mapping, an object with attributes, a list, a text, or something else.
+pub trait Value: Clone {
+    /// How this source holds text.
+    type Text: Text;
+
+    /// The value under `key`; `None` where it is absent or null.
+    ///
+    /// # Errors
+    /// What the caller's own object raised.
+    fn get(&self, key: Key) -> Result<Option<Self>, Foreign>;
+
+    /// The values under several keys, as [`get`](Self::get) finds them. A source overrides this where one look at the whole
+    /// value is cheaper than a look-up for each key.
+    ///
+    /// # Errors
+    /// What the caller's own object raised.
+    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Foreign> {
+        let mut found = [const { None }; N];
+        for (slot, key) in found.iter_mut().zip(keys) {
+            *slot = self.get(key)?;
+        }
+        Ok(found)
+    }
+
+    /// The text, if this is one.
+    fn text(&self) -> Option<Self::Text>;
+
+    /// The number of items, if this is a list.
+    fn list(&self) -> Option<usize>;
+
+    /// Item `index` of a list; `None` behind its end.
+    fn item(&self, index: usize) -> Option<Self>;
+
+    /// Whether keys can be read from this.
+    fn is_record(&self) -> bool;
+
+    /// Names and values of a mapping with string keys, in order; empty for anything else.
+    ///
+    /// # Errors
+    /// What the caller's own object raised.
+    fn entries(&self) -> Result<Vec<(Self::Text, Self)>, Foreign>;
+
+    /// The value as compact JSON (no blanks, non-ASCII as it is); `None` where it is not JSON.
+    ///
+    /// # Errors
+    /// What the caller's own object raised.
+    fn compact_json(&self) -> Result<Option<String>, Foreign>;
+
+    /// The name of the value's type, for an error.
+    fn type_name(&self) -> String;
+
+    /// The value itself, shortened, for an error.
+    fn shown(&self) -> String;
+}
+
+/// A message array.
+pub trait History {
+    /// A message.
+    type Value: Value;
+
+    /// Number of messages.
+    fn len(&self) -> usize;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The message at `index`.
+    ///
+    /// # Errors
+    /// [`Foreign`] where the array has become shorter since the call began.
+    fn message(&self, index: usize) -> Result<Self::Value, Foreign>;
+
+    /// How many messages from the front are known to have a lawful role, from an earlier look.
+    fn known(&self) -> usize {
+        0
+    }
+
+    /// Told once all messages before `end` have been found to have a lawful role.
+    fn remember(&self, _end: usize) {}
+}

@@ -1,0 +1,109 @@
+"""What the documentation shows is what happens.
+
+Every block fenced as ``python`` is run, in order, in one namespace a file; every ``pycon`` block is compared; every
+``backcut`` command of a shell block is run in the repository's root.
+"""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))) if path.is_file()]
+_FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, *kinds: str) -> Iterator[tuple[str, int, str]]:
+    """Kind, line and code of the fenced blocks of these kinds."""
+    text = page.read_text(encoding="utf-8")
+    for found in _FENCE.finditer(text):
+        if found["kind"] in kinds:
+            indent = len(found["indent"])
+            code = "".join(line[indent:] for line in found["code"].splitlines(keepends=True))
+            yield found["kind"], text.count("\n", 0, found.start()) + 2, code
+
+
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+CODE_PAGES = [page for page in PAGES if any(blocks(page, "python", "pycon"))]
+_INSTALL = re.compile(r"^(\$ )?(pip install \S+ && )?")
+COMMANDS = [
+    pytest.param(_INSTALL.sub("", line), id=f"{page_id(page)}:{number + k}")
+    for page in PAGES
+    for _, number, code in blocks(page, "sh", "bash", "shell", "console")
+    for k, line in enumerate(code.replace("\\\n", "  ").splitlines())
+    if _INSTALL.sub("", line).startswith("backcut ")
+]
+
+
+def test_there_is_a_readme() -> None:
+    assert ROOT / "README.md" in PAGES
+
+
+@pytest.mark.parametrize("page", CODE_PAGES, ids=page_id)
+def test_code(page: Path, monkeypatch: pytest.MonkeyPatch, oracle: Any) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {"__name__": "__example__"}
+    for kind, line, code in blocks(page, "python", "pycon"):
+        if kind == "python":
+            exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+            continue
+        case = doctest.DocTestParser().get_doctest(code, names, page_id(page), str(page), line - 1)
+        case.globs = names  # shared, so that later blocks see what this one made
+        heard: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        failed = runner.run(case, out=heard.append, clear_globs=False).failed
+        assert not failed, "".join(heard)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A folder as the reader's own: the files that the commands speak of, made from the example."""
+    example = json.loads((ROOT / "examples" / "agent_run.json").read_text(encoding="utf-8"))
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "README.md").symlink_to(ROOT / "README.md")
+    (tmp_path / "run.json").write_text(json.dumps(example), encoding="utf-8")
+    (tmp_path / "sessions.jsonl").write_text(f"{json.dumps(example)}\n" * 3, encoding="utf-8")
+    (tmp_path / "prompt.txt").write_text("You are terse.", encoding="utf-8")
+    return tmp_path
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a documented command as a user would, with this interpreter's backcut."""
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    script = re.sub(r"(^|[|&;] *)backcut ", lambda found: f"{found[1]}{shlex.quote(sys.executable)} -m backcut ", command)
+    return subprocess.run(["sh", "-c", script], cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", timeout=120)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the documented commands are written for a POSIX shell")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(command: str, desk: Path, oracle: Any) -> None:
+    """The files of the repository that it names are there, and it does its work: no usage error, no traceback."""
+    for word in shlex.split(command, comments=True):
+        if word.startswith("examples/"):
+            assert (ROOT / word).is_file(), word
+    done = run(command, desk)
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 1), done.stderr
+    for written in desk.glob("trimmed.json"):
+        assert json.loads(written.read_text(encoding="utf-8"))
+
+
+def test_first_command_of_the_readme() -> None:
+    shell = [code for _, _, code in blocks(ROOT / "README.md", "sh", "bash", "shell", "console")]
+    words = re.sub(r"\s+", " ", " ".join(shell))
+    assert re.search(r"pip install \. && backcut trim examples/\S+", words)
+    assert re.search(r"pip install '\.\[test\]' && pytest", words)

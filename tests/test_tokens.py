@@ -1,0 +1,221 @@
+"""Tokenizers: by name, by model, and whatever else can count."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import backcut
+from backcut import OptionError, Tokenizer
+from backcut.models import BUILT_IN, DEFAULT, NOT_YET, encoding_of, known_names
+from backcut.tokens import as_tokenizer, choose
+from support import Recorder, cheap
+
+TEXT = "Hello, wörld! <|endoftext|> 你好 12345"
+
+
+def refusal(call: Callable[[], object]) -> OptionError:
+    with pytest.raises(OptionError) as caught:
+        call()
+    return caught.value
+
+
+class Words:
+    """A tokenizer of the plainest kind."""
+
+    def encode(self, text: str) -> list[str]:
+        return text.split()
+
+
+class Special:
+    """A tokenizer that adds special tokens unless told otherwise, as those of Hugging Face do."""
+
+    def encode(self, sequence: str, pair: str | None = None, add_special_tokens: bool = True) -> list[str]:
+        return ["<s>", *sequence.split(), "</s>"] if add_special_tokens else sequence.split()
+
+
+class Ordinary:
+    """A tokenizer that looks for special tokens in ``encode``, as tiktoken does."""
+
+    name = "ordinary"
+
+    def encode(self, text: str) -> list[str]:
+        raise ValueError("a special token")
+
+    def encode_ordinary(self, text: str) -> list[str]:
+        return text.split()
+
+
+class Needy:
+    def encode(self, text: str, bos: bool, eos: bool) -> list[int]:
+        return []
+
+
+class Plain:
+    def __len__(self) -> int:
+        return 1
+
+
+# Names and models.
+
+
+def test_the_table_is_tiktokens() -> None:
+    model = pytest.importorskip("tiktoken.model")
+    names = [*model.MODEL_TO_ENCODING, *(prefix + tail for prefix in model.MODEL_PREFIX_TO_ENCODING for tail in ("", "x", "2024-05-13"))]
+    assert len(names) > 80
+    assert {name: encoding_of(name) for name in names} == {name: model.encoding_name_for_model(name) for name in names}
+    assert set(model.MODEL_TO_ENCODING.values()) | set(model.MODEL_PREFIX_TO_ENCODING.values()) == set(BUILT_IN) | set(NOT_YET)
+
+
+@pytest.mark.parametrize("name", ["claude-4-sonnet", "gpt", "o2", "", "GPT-4O", "gpt-4.5", "o200k_base"])
+def test_the_table_knows_no_other_models(name: str) -> None:
+    model = pytest.importorskip("tiktoken.model")
+    with pytest.raises(KeyError):
+        model.encoding_name_for_model(name)
+    assert encoding_of(name) is None
+
+
+def test_every_suggested_name_is_one() -> None:
+    for name in known_names():
+        assert name in BUILT_IN or encoding_of(name) in BUILT_IN or encoding_of(name + "-") in BUILT_IN, name
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_one_tokenizer_for_each_encoding(name: str) -> None:
+    assert backcut.tokenizer(name) is backcut.tokenizer(name)
+    assert isinstance(backcut.tokenizer(name), Tokenizer)
+    assert backcut.tokenizer(name).name == name
+
+
+def test_models_share_the_tokenizer_of_their_encoding() -> None:
+    assert backcut.tokenizer("gpt-4o") is backcut.tokenizer("o200k_base")
+    assert backcut.tokenizer("gpt-5-mini-2026") is backcut.tokenizer("o200k_base")
+    assert backcut.tokenizer("gpt-4-0613") is backcut.tokenizer("cl100k_base")
+    assert backcut.tokenizer("gpt-oss-120b") is backcut.tokenizer("o200k_harmony")
+    assert backcut.tokenizer("ft:gpt-4o:acme") is backcut.tokenizer("o200k_base")
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+def test_built_in_encodings_count_as_tiktoken_does(name: str, oracle: Callable[[str], Any]) -> None:
+    for text in ("", "Hello", TEXT, "a" * 1000, " \n\n  x"):
+        assert backcut.tokenizer(name).count(text) == len(oracle(name).encode_ordinary(text))
+
+
+@pytest.mark.parametrize("name", NOT_YET)
+def test_older_encodings_are_not_there_yet(name: str) -> None:
+    assert refusal(lambda: backcut.tokenizer(name)).allowed == "is not there yet; there are o200k_base, o200k_harmony, cl100k_base"
+
+
+def test_a_model_with_an_older_encoding_names_it() -> None:
+    error = refusal(lambda: backcut.context_window(model="text-davinci-003"))
+    assert str(error).startswith("model='text-davinci-003': its encoding p50k_base is not there yet")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("gpt4o", "gpt-4o"), ("o200k", "o200k_base"), ("cl100k-base", "cl100k_base"), ("gpt-4.5", "gpt-4.5")]
+)
+def test_an_unknown_name_names_the_nearest(name: str, meant: str) -> None:
+    error = refusal(lambda: backcut.tokenizer(name))
+    assert (error.option, error.value) == ("tokenizer", name)
+    assert f"did you mean {meant}" in error.allowed
+
+
+def test_an_unknown_name_like_no_other_says_what_helps() -> None:
+    allowed = refusal(lambda: backcut.count("x", model="zzzz")).allowed
+    assert "known encodings are o200k_base" in allowed
+    assert "any function from str to int" in allowed
+    assert refusal(lambda: backcut.tokenizer(4)).allowed == "the name of an encoding or model"  # type: ignore[arg-type]
+
+
+def test_the_tokenizer_wins_over_the_model_and_there_is_a_default() -> None:
+    assert choose(None, None) is backcut.tokenizer(DEFAULT)
+    assert choose(None, "gpt-4") is backcut.tokenizer("cl100k_base")
+    assert choose("o200k_harmony", "gpt-4") is backcut.tokenizer("o200k_harmony")
+    assert backcut.count("a b c", tokenizer=Words(), model="no such model") == 3
+
+
+# Tokenizers of other houses.
+
+
+@pytest.mark.parametrize(
+    "source", [Words(), Special(), Ordinary(), lambda text: len(text.split())], ids=["words", "special", "ordinary", "function"]
+)
+def test_whatever_counts_is_a_tokenizer(source: Any) -> None:
+    made = as_tokenizer(source)
+    assert isinstance(made, Tokenizer)
+    assert made.count("one two three") == 3
+    assert made.count("") == 0
+    assert backcut.count("one two", tokenizer=source) == 2
+
+
+def test_a_tokenizer_is_itself() -> None:
+    for tokenizer in (backcut.tokenizer("gpt-4o"), Tokenizer("ours", cheap)):
+        assert as_tokenizer(tokenizer) is tokenizer
+    assert as_tokenizer("gpt-4o") is backcut.tokenizer("gpt-4o")
+
+
+def test_its_name_is_the_sources() -> None:
+    assert as_tokenizer(Ordinary()).name == "ordinary"
+    assert as_tokenizer(Words()).name == "Words"
+    assert as_tokenizer(cheap).name == "cheap"
+    assert as_tokenizer(Recorder()).name == "Recorder"
+
+
+@pytest.mark.parametrize("value", [5, 1.5, None, [], b"o200k_base", Plain(), object(), Words, str, len.__class__])
+def test_what_cannot_count_is_refused(value: Any) -> None:
+    error = refusal(lambda: as_tokenizer(value))
+    assert (error.option, error.value) == ("tokenizer", value)
+    assert "a function from str to int" in error.allowed
+
+
+def test_an_encode_that_needs_more_than_a_text_is_refused_at_once() -> None:
+    error = refusal(lambda: backcut.context_window(max_tokens=9, tokenizer=Needy()))
+    assert "must be callable with a text alone" in error.allowed
+    assert "bos" in error.allowed
+
+
+def test_what_a_tokenizer_raises_comes_through() -> None:
+    class BrokenError(Exception):
+        pass
+
+    def count(text: str) -> int:
+        raise BrokenError(text)
+
+    with pytest.raises(BrokenError, match="hello"):
+        backcut.count("hello", tokenizer=count)
+    with pytest.raises(BrokenError):
+        backcut.context_window(max_tokens=5, tokenizer=count).trim([{"role": "user", "content": "hello"}])
+
+
+def test_tiktoken_encodings_count_special_tokens_as_text(oracle: Callable[[str], Any]) -> None:
+    encoding = oracle("cl100k_base")
+    assert as_tokenizer(encoding).count(TEXT) == len(encoding.encode_ordinary(TEXT))
+    assert as_tokenizer(encoding).name == "cl100k_base"
+
+
+def test_hugging_face_tokenizers_add_no_special_tokens() -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    model = tokenizers.models.WordLevel({"[UNK]": 0, "[CLS]": 1, "hello": 2, "world": 3}, unk_token="[UNK]")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(single="[CLS] $A", special_tokens=[("[CLS]", 1)])
+    assert len(tokenizer.encode("hello world")) == 3
+    assert as_tokenizer(tokenizer).count("hello world") == 2
+
+
+@pytest.mark.parametrize("source", [Words(), Special(), Ordinary(), cheap], ids=["words", "special", "ordinary", "function"])
+def test_wrapped_tokenizers_pickle(source: Any) -> None:
+    twin = pickle.loads(pickle.dumps(as_tokenizer(source)))
+    assert isinstance(twin, Tokenizer)
+    assert twin.name == as_tokenizer(source).name
+    assert twin.count("one two three") == as_tokenizer(source).count("one two three")
+
+
+@pytest.mark.parametrize("name", BUILT_IN[:1])
+def test_built_in_tokenizers_pickle(name: str) -> None:
+    twin = pickle.loads(pickle.dumps(backcut.tokenizer(name)))
+    assert twin.name == name
+    assert twin.count("one two three") == backcut.tokenizer(name).count("one two three")
