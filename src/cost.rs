@@ -97,12 +97,16 @@ pub(crate) struct Meter<'c, T> {
 }
 
 /// The longest token of every built-in encoding, in bytes.
-pub(crate) const LONGEST_TOKEN: u64 = 128;
+const LONGEST_TOKEN: u64 = 128;
+
+/// The UTF-8 bytes above which a text is sure to have more than `max_tokens` tokens.
+pub(crate) fn longest_worth_counting<T: Text>(counter: Option<&dyn Counter<T>>, max_tokens: Option<u64>) -> Option<u64> {
+    counter.filter(|counter| counter.is_bytewise()).and(max_tokens).map(|most| most.saturating_mul(LONGEST_TOKEN))
+}
 
 impl<'c, T: Text> Meter<'c, T> {
-    /// A meter for characters, and for tokens where there is a counter.
-    pub(crate) fn new(counter: Option<&'c dyn Counter<T>>, max_tokens: Option<u64>, measure: bool) -> Self {
-        let longest = counter.filter(|counter| counter.is_bytewise()).and(max_tokens).map(|most| most.saturating_mul(LONGEST_TOKEN));
+    /// A meter for characters, and for tokens where there is a counter. `longest` is [`longest_worth_counting`]'s.
+    pub(crate) fn new(counter: Option<&'c dyn Counter<T>>, longest: Option<u64>, measure: bool) -> Self {
         Self { counter, longest, measure, chars: 0, bytes: 0, tokens: 0 }
     }
 

@@ -8,7 +8,7 @@ mod walk;
 pub use request::count;
 pub(crate) use request::check_roles;
 
-use crate::error::Error;
+use crate::error::{Ceiling, Error};
 use crate::facts::Role;
 use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
@@ -41,8 +41,8 @@ pub fn plan<H: History>(
         let plan = thena::plan(history, limits, compat);
         return request::roles_first(history, auto, 0, plan);
     }
-    let fixed = request::fixed_tokens(counter, tools, system)?;
-    match Walk::new(history, limits, counter, fixed) {
+    let walk = request::fixed_tokens(counter, tools, system).and_then(|fixed| Walk::new(history, limits, counter, fixed));
+    match walk {
         Ok(mut walk) => {
             let found = Search::run(&mut walk);
             let unread = walk.unread();
@@ -82,28 +82,32 @@ struct Candidate {
 /// The search over a walk.
 struct Search<'w, 'a, H: History> {
     walk: &'w mut Walk<'a, H>,
+    /// Where the newest group begins.
+    newest: usize,
 }
 
 impl<'w, 'a, H: History> Search<'w, 'a, H> {
     fn run(walk: &'w mut Walk<'a, H>) -> Result<Plan, Error> {
-        let mut search = Search { walk };
-        let walk = &mut *search.walk;
         if walk.len == walk.head {
-            return match walk.limits.broken_by(walk.base) {
-                Some((ceiling, limit)) if walk.limits.on_overflow == Overflow::Raise => {
-                    Err(Error::Budget { needed: walk.base.of(ceiling), limit, ceiling, index: None })
+            // Of a lone head, which is always kept, only tokens are counted.
+            let needed = walk.base.tokens;
+            let broken = walk.limits.of(Ceiling::Tokens).filter(|&limit| needed > limit);
+            return match broken {
+                Some(limit) if walk.limits.on_overflow == Overflow::Raise => {
+                    Err(Error::Budget { needed, limit, ceiling: Ceiling::Tokens, index: None })
                 }
-                broken => Ok(search.all(broken.is_some())),
+                broken => Ok(all(walk, broken.is_some())),
             };
         }
         let Some(reach) = walk.back_to_ceiling()? else {
-            return Ok(search.all(false));
+            return Ok(all(walk, false));
         };
         let newest = walk.newest_group()?;
         walk.close_group(reach)?;
         if walk.limits.trim_to.is_some() {
             walk.read_all()?;
         }
+        let mut search = Search { walk, newest };
         for variant in VARIANTS {
             let Some(least) = search.candidate(newest, variant)? else { continue };
             if !variant.task && (search.walk.limits.start == Start::Any || search.walk.task_before(newest)?.is_none()) {
@@ -128,7 +132,9 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             return Ok(false);
         }
         let anchored = variant.task && walk.limits.start == Start::User && role != Role::User;
-        Ok(!anchored || walk.user_from(tail).is_none() || walk.task_before(tail)?.is_some())
+        // Where no user turn begins the newest group or stands before it, no tail can begin with one, and all may be sent.
+        let possible = walk.user_from(tail).is_some_and(|user| user <= self.newest);
+        Ok(!anchored || !possible || walk.task_before(tail)?.is_some())
     }
 
     /// The candidate whose tail begins at boundary `tail`; `None` if none may begin there.
@@ -162,25 +168,21 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         Ok(Some(Candidate { tail, task, fold, size }))
     }
 
-    /// Goes back from the newest group as long as the tail fits.
+    /// The longest tail that fits: tails only grow towards the front, so the first that fits, from the oldest on.
     fn longest(&mut self, least: Candidate, reach: usize, variant: Variant) -> Result<Candidate, Error> {
-        let mut best = least;
-        for k in 0..self.walk.boundaries().len() {
+        let from = self.walk.boundaries().partition_point(|&boundary| boundary >= reach);
+        for k in (0..from).rev() {
             let boundary = self.walk.boundaries()[k];
-            if boundary < reach {
+            if boundary >= least.tail {
                 break;
             }
-            if boundary >= least.tail {
-                continue;
-            }
-            if let Some(candidate) = self.candidate(boundary, variant)? {
-                if !self.walk.limits.fits(candidate.size) {
-                    break;
-                }
-                best = candidate;
+            if let Some(candidate) = self.candidate(boundary, variant)?
+                && self.walk.limits.fits(candidate.size)
+            {
+                return Ok(candidate);
             }
         }
-        Ok(best)
+        Ok(least)
     }
 
     /// Not even the newest group fits.
@@ -196,40 +198,11 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         self.plan(Candidate { tail: newest, task: None, fold: None, size }, bare, reach, true)
     }
 
-    /// Everything is sent.
-    fn all(&self, over_budget: bool) -> Plan {
-        let walk = &*self.walk;
-        let (edits, chars_capped) = walk.edits(walk.head);
-        let size = walk.base + walk.suffix(walk.head);
-        Plan {
-            head: walk.head,
-            task: None,
-            tail: walk.head,
-            notice: None,
-            report: Report {
-                window_trimmed: false,
-                messages_original: walk.len,
-                messages_sent: walk.len,
-                window_orphans_dropped: 0,
-                task_dropped: false,
-                tools_truncated: edits.len(),
-                chars_capped,
-                chars_sent: size.chars,
-                tokens_sent: walk.counter.map(|_| size.tokens),
-                first_changed: edits.first().map(|edit| edit.index),
-                over_budget,
-                thinking_invalidated: false,
-                format: walk.format,
-            },
-            edits,
-        }
-    }
-
     /// The plan that sends `chosen`.
     fn plan(&mut self, chosen: Candidate, variant: Variant, reach: usize, over_budget: bool) -> Result<Plan, Error> {
         let walk = &mut *self.walk;
         if chosen.tail == walk.head {
-            return Ok(self.all(over_budget));
+            return Ok(all(walk, over_budget));
         }
         let task_dropped = !variant.task
             && walk.limits.start == Start::User
@@ -268,6 +241,34 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             edits,
             notice,
         })
+    }
+}
+
+/// Everything is sent.
+fn all<H: History>(walk: &Walk<'_, H>, over_budget: bool) -> Plan {
+    let (edits, chars_capped) = walk.edits(walk.head);
+    let size = walk.base + walk.suffix(walk.head);
+    Plan {
+        head: walk.head,
+        task: None,
+        tail: walk.head,
+        notice: None,
+        report: Report {
+            window_trimmed: false,
+            messages_original: walk.len,
+            messages_sent: walk.len,
+            window_orphans_dropped: 0,
+            task_dropped: false,
+            tools_truncated: edits.len(),
+            chars_capped,
+            chars_sent: size.chars,
+            tokens_sent: walk.counter.map(|_| size.tokens),
+            first_changed: edits.first().map(|edit| edit.index),
+            over_budget,
+            thinking_invalidated: false,
+            format: walk.format,
+        },
+        edits,
     }
 }
 

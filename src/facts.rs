@@ -1,5 +1,7 @@
 //! What the core knows of one message, whatever provider it is for.
 
+use smallvec::SmallVec;
+
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -33,7 +35,15 @@ impl Role {
     /// The role of that name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
+        Some(match name {
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "tool" => Self::Tool,
+            "function" => Self::Function,
+            _ => return None,
+        })
     }
 
     /// Whether the message instructs rather than converses.
@@ -60,13 +70,16 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
 }
 
+/// The calls of one message: nearly always one or two, so they need no memory of their own.
+pub(crate) type Ties<T> = SmallVec<[Tie<T>; 2]>;
+
 /// How a message hangs together with others.
 #[derive(Clone, Debug)]
 pub(crate) enum Links<T> {
     /// Not at all.
     None,
     /// It asks for these calls (at least one).
-    Calls(Vec<Tie<T>>),
+    Calls(Ties<T>),
     /// It answers one.
     Result(Tie<T>),
 }

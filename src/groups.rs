@@ -124,6 +124,8 @@ pub(crate) struct Backward<T> {
     stretch: Vec<Links<T>>,
     /// One behind the newest message of the open stretch.
     end: usize,
+    /// Messages of the stretch that are no results.
+    turns: usize,
     /// Results at the front of the stretch: the run of the call that may stand before them.
     run: usize,
     /// Ids of results whose call may stand further in front.
@@ -135,12 +137,17 @@ pub(crate) struct Backward<T> {
 impl<T: Text> Backward<T> {
     /// A walk over the messages before `end`.
     pub(crate) fn new(end: usize) -> Self {
-        Self { stretch: Vec::new(), end, run: 0, pending: Vec::new(), boundaries: Vec::new() }
+        Self { stretch: Vec::new(), end, turns: 0, run: 0, pending: Vec::new(), boundaries: Vec::new() }
     }
 
     /// The boundaries found so far, newest first: complete behind and including the last.
     pub(crate) fn boundaries(&self) -> &[usize] {
         &self.boundaries
+    }
+
+    /// What stands before this index was not pushed yet.
+    pub(crate) fn unseen(&self) -> usize {
+        self.end - self.stretch.len()
     }
 
     /// Takes the next older message. O(1) for a history whose results stand behind their calls.
@@ -151,6 +158,7 @@ impl<T: Text> Backward<T> {
                 self.stretch.push(links);
                 return;
             }
+            Links::None if self.run == 0 => {}
             Links::None => self.wait_for_run(|_| false),
             // The usual batch: each call has its result, in order.
             Links::Calls(calls) if self.run == calls.len() && self.results_of_run().zip(calls).all(|(a, b)| same_id(a, b)) => {
@@ -164,6 +172,7 @@ impl<T: Text> Backward<T> {
             }
         }
         self.run = 0;
+        self.turns += 1;
         self.stretch.push(links);
         if self.pending.is_empty() {
             self.settle();
@@ -207,8 +216,9 @@ impl<T: Text> Backward<T> {
     /// Turns the open stretch into boundaries.
     fn settle(&mut self) {
         let start = self.end - self.stretch.len();
-        let one_turn = self.stretch[..self.stretch.len() - 1].iter().all(|link| matches!(link, Links::Result(_)));
-        if !one_turn {
+        // With one turn at its front, or none at the front of the body, there is nothing between its results to begin at.
+        let front = usize::from(!matches!(self.stretch.last(), Some(Links::Result(_))));
+        if self.turns > front {
             let links: Vec<&Links<T>> = self.stretch.iter().rev().collect();
             self.boundaries.extend(inner_boundaries(&links).into_iter().rev().map(|i| start + i));
         }
@@ -216,6 +226,7 @@ impl<T: Text> Backward<T> {
         self.end = start;
         self.stretch.clear();
         self.pending.clear();
+        self.turns = 0;
         self.run = 0;
     }
 }

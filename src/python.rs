@@ -2,6 +2,7 @@
 
 mod errors;
 mod memo;
+mod names;
 mod result;
 mod seen;
 mod tokens;

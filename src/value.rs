@@ -9,7 +9,7 @@ macro_rules! keys {
     ($($variant:ident = $name:literal),+ $(,)?) => {
         /// Every key that is ever read from a message, so that a source can prepare them once.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(usize)]
+        #[repr(u8)]
         #[allow(missing_docs)]
         pub enum Key { $($variant),+ }
 
@@ -68,6 +68,25 @@ keys! {
     Enum = "enum",
 }
 
+impl Key {
+    /// How many keys a message itself may have, of those that are read. They are declared first.
+    pub const FIELDS: usize = Self::Name as usize + 1;
+
+    /// Those keys, each at its own number.
+    pub const MESSAGE: [Self; Self::FIELDS] = {
+        let mut keys = [Self::Role; Self::FIELDS];
+        let mut k = 0;
+        while k < Self::FIELDS {
+            keys[k] = Self::ALL[k];
+            k += 1;
+        }
+        keys
+    };
+}
+
+/// What stands under the keys [`Key::MESSAGE`] of a message.
+pub type Fields<V> = [Option<V>; Key::FIELDS];
+
 /// A piece of text. Cloning is cheap: a reference, never the bytes.
 pub trait Text: Clone {
     /// Length in code points. O(1) where the source knows it.
@@ -78,6 +97,11 @@ pub trait Text: Clone {
 
     /// The text as UTF-8, each lone surrogate as U+FFFD: as many code points as [`chars`](Self::chars) says.
     fn as_str(&self) -> Cow<'_, str>;
+
+    /// The same for a text that is a word of the format, such as a role: short where it means anything.
+    fn as_word(&self) -> Cow<'_, str> {
+        self.as_str()
+    }
 
     /// Whether the two are equal.
     fn same(&self, other: &Self) -> bool;
@@ -94,17 +118,16 @@ pub trait Value: Clone {
     /// What the caller's own object raised.
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign>;
 
-    /// The values under several keys, as [`get`](Self::get) finds them. A source overrides this where one look at the whole
-    /// value is cheaper than a look-up for each key.
+    /// Puts the values of the keys [`Key::MESSAGE`] into `fields`, as [`get`](Self::get) finds them. A source overrides this
+    /// where one look at the whole value is cheaper than a look-up for each key.
     ///
     /// # Errors
     /// What the caller's own object raised.
-    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Foreign> {
-        let mut found = [const { None }; N];
-        for (slot, key) in found.iter_mut().zip(keys) {
-            *slot = self.get(key)?;
+    fn fields(&self, fields: &mut Fields<Self>) -> Result<(), Foreign> {
+        for (field, key) in fields.iter_mut().zip(Key::MESSAGE) {
+            *field = self.get(key)?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The text, if this is one.

@@ -35,6 +35,32 @@ TOOLS = [
 ]
 
 
+_words = st.sampled_from(["", "a", "type", "What to do.", "..", "日本語", "é.", "\ud800"])
+_odd = st.sampled_from([None, 5, "text", [1], {}, True])
+
+
+def _fields(**known: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """A mapping with some of these keys, now and then with a value that makes no sense."""
+    return st.fixed_dictionaries({}, optional={key: st.one_of(value, value, value, value, _odd) for key, value in known.items()})
+
+
+_leaves = _fields(type=_words, description=_words, enum=st.lists(st.one_of(_words, st.integers(), st.none()), max_size=3))
+_schemas = st.recursive(
+    _leaves,
+    lambda inner: _fields(
+        type=st.one_of(_words, st.lists(_words, max_size=2)),
+        description=_words,
+        enum=st.lists(_words, max_size=2),
+        properties=st.dictionaries(_words, inner, max_size=3),
+        items=inner,
+    ),
+    max_leaves=8,
+)
+_functions = _fields(name=_words, description=_words, parameters=_schemas, input_schema=_schemas)
+tools = st.lists(st.one_of(_functions, _fields(type=st.just("function"), function=_functions, custom=_functions)), max_size=3)
+"""Tool schemas of every shape, nested and odd ones too."""
+
+
 @st.composite
 def options(draw: Draw, history: Sequence[Any], *, tokenizers: Sequence[str] = ("cheap",)) -> dict[str, Any]:
     """Options of the façade for ``history``: ceilings that matter for it, alone and together, and everything else."""

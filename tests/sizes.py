@@ -63,7 +63,7 @@ def texts(message: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     elif content is not None:
-        has_calls = bool(get(message, "tool_calls"))
+        has_calls = get(message, "tool_calls") is not None
         for part in content:
             yield from part_texts(part, has_calls)
     if get(message, "role") == "assistant":

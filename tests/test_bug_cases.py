@@ -392,7 +392,8 @@ def test_b109_b111_no_shape_of_content_stops_the_counter(content: Any) -> None:
 @pytest.mark.parametrize("kind", ["image_url", "image", "input_image", "input_audio", "file", "mystery"])
 def test_b113_b118_media_have_a_fixed_cost_and_are_never_read(kind: str) -> None:
     seen = Recorder()
-    part = image(BASE64) if kind == "image_url" else {"type": kind, kind: {"data": BASE64, "url": BASE64}}
+    huge = BASE64 + "A" * 10_000_000
+    part = image(huge) if kind == "image_url" else {"type": kind, kind: {"data": huge, "url": huge}}
     small = {**part, kind: {"data": "", "url": ""}}
     messages = [user([text_part("what is this?"), part]), said("a cat"), user("sure?"), said("yes")]
     assert backcut.count(messages, tokenizer=seen) == backcut.count(

@@ -134,7 +134,7 @@ def test_reports(run: Run, put: Put) -> None:
     _, _, err = run("trim", "--max-turns", "2", "--report", "json", put("\n" + lines(HISTORY, CALLS)))
     reports = [json.loads(line) for line in err.splitlines()]
     assert [report["line"] for report in reports] == [2, 3]
-    assert run("trim", path)[2] == (
+    assert run("trim", put(HISTORY))[2] == (
         "backcut: 6 messages, unchanged\nbackcut: no ceiling was given (such as --max-tokens), so nothing could be cut\n"
     )
     _, _, err = run("trim", "--max-chars-per-tool", "50", "--max-tokens", "1000", put(CALLS))

@@ -6,15 +6,21 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backcut.cli import main
 from backcut.cli.conversation import Conversation, Number, dumps
-from backcut.cli.io import Output
+from backcut.cli.errors import CommandError
+from backcut.cli.io import Output, Source
 from cli_support import CALLS, EXAMPLE, HISTORY, NOTICE, Put, Run, lines, not_root, posix
 
 pytest_plugins = ["cli_fixtures"]
@@ -249,3 +255,44 @@ def test_closed_streams(run: Run, put: Put, monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", None)
         assert main(["trim", path]) == 0
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+BODIES = st.lists(st.dictionaries(st.text(), VALUES, max_size=4), max_size=5) | st.fixed_dictionaries(
+    {"messages": st.lists(VALUES, max_size=5)}, optional={"model": VALUES, "é": VALUES}
+)
+
+
+@given(BODIES, st.sampled_from([None, 0, 2, "\t"]), st.booleans(), st.sampled_from(["", "\n", " \r\n"]))
+def test_reads_what_json_reads_and_writes_it_back(body: Any, indent: Any, ascii_only: bool, end: str) -> None:
+    text = json.dumps(body, indent=indent, ensure_ascii=ascii_only) + end
+    conversation = Conversation(end + text, "x", 1)
+    messages = body["messages"] if isinstance(body, dict) else body
+    assert conversation.messages == messages
+    assert conversation.render(conversation.messages) == end + text
+    assert conversation.render(list(conversation.messages)) == end + text
+    again = json.loads(conversation.render([dict(each) if isinstance(each, dict) else each for each in conversation.messages]))
+    assert again == body
+
+
+@given(st.binary(max_size=60) | st.text('[]{}":,\\ue19NaN \n', max_size=40).map(str.encode))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    class Bytes(Source):
+        @contextmanager
+        def _open(self) -> Any:
+            yield io.BytesIO(raw)
+
+    refused = ""
+    text = ""
+    try:
+        text = "".join(conversation.text for conversation in Bytes("x"))
+    except CommandError as error:
+        refused = str(error)
+    if refused:
+        assert re.match(r"x(:\d+:\d+)?: ", refused)
+    else:
+        assert text.encode() == raw.removeprefix(b"\xef\xbb\xbf")

@@ -41,12 +41,8 @@ def test_the_file_is_what_its_generator_writes(tmp_path: Path) -> None:
 def test_it_is_sound_and_stays_so(body: dict[str, Any]) -> None:
     messages = body["messages"]
     assert backcut.check(messages) == []
-    ceilings: tuple[dict[str, Any], ...] = (
-        {"max_turns": 1},
-        {"max_turns": 40},
-        {"max_chars": 3_000},
-        {"max_chars": 60_000, "max_chars_per_tool": 1_000},
-    )
+    ceilings: list[dict[str, Any]] = [{"max_turns": 1}, {"max_turns": 40}, {"max_chars": 3_000}]
+    ceilings.append({"max_chars": 60_000, "max_chars_per_tool": 1_000})
     for ceiling in ceilings:
         assert backcut.check(backcut.trim(messages, **ceiling).messages) == []
 

@@ -279,7 +279,7 @@ class _Search:
         for with_notice, with_task in variants:
             candidates = list(self.candidates(with_notice, with_task))
             if self.fits(candidates[0]):
-                kept = self.on_grid(candidates) if self.window.trim_to is not None else self.furthest(candidates, self.fits, longest)
+                kept = self.on_grid(candidates) if self.window.trim_to is not None else self.longest_tail(candidates, longest)
                 return self.result(kept, longest=longest, task_dropped=not with_task)
         least = _Kept(newest.begin, None, with_notice=False)
         if self.window.on_overflow == "raise":
@@ -297,12 +297,16 @@ class _Search:
             begin -= 1
         return begin
 
+    def longest_tail(self, candidates: list[_Kept], longest: int) -> _Kept:
+        """The longest candidate that fits. What begins before the longest suffix cannot."""
+        return [kept for kept in candidates if kept.begin >= longest and self.fits(kept)][-1]
+
     @staticmethod
-    def furthest(candidates: list[_Kept], fits: Callable[[_Kept], bool], least: int = 0) -> _Kept:
-        """The last candidate before one that does not fit. The first is known to; what begins before ``least`` cannot."""
+    def furthest(candidates: list[_Kept], fits: Callable[[_Kept], bool]) -> _Kept:
+        """The last candidate before one that does not fit; the first is known to."""
         best = candidates[0]
         for kept in candidates[1:]:
-            if kept.begin < least or not fits(kept):
+            if not fits(kept):
                 break
             best = kept
         return best

@@ -4,7 +4,7 @@
 use super::{Candidate, Search, Variant};
 use crate::error::{Ceiling, Error};
 use crate::value::History;
-use crate::window::{Size, TrimTo};
+use crate::window::TrimTo;
 
 /// UTF-8 bytes that stand for a token on the grid.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -33,7 +33,9 @@ pub(super) fn cut<H: History>(
         // The longest tail is the first from which on everything fits.
         let fits = |candidate: &Option<Candidate>| candidate.is_some_and(|candidate| candidate.size.of(ceiling) <= limit);
         let fitting = candidates.iter().rposition(|(_, candidate)| !fits(candidate)).map_or(0, |k| k + 1);
-        if fitting == 0 && whole(search, variant)?.of(ceiling) <= limit {
+        let whole = search.walk.base + search.walk.suffix(search.walk.head);
+        if fitting == 0 && whole.of(ceiling) <= limit {
+            // This ceiling asks for no cut.
             continue;
         }
         let step = share.step(if ceiling == Ceiling::Tokens { limit.saturating_mul(BYTES_PER_TOKEN) } else { limit });
@@ -44,14 +46,6 @@ pub(super) fn cut<H: History>(
         furthest = furthest.max(at);
     }
     Ok(candidates[furthest].1.unwrap_or(newest))
-}
-
-/// The size of the whole body with what the variant adds: a ceiling that this meets asks for no cut.
-fn whole<H: History>(search: &mut Search<'_, '_, H>, variant: Variant) -> Result<Size, Error> {
-    let head = search.walk.head;
-    let unanchored = Variant { task: false, ..variant };
-    let candidate = search.candidate(head, unanchored)?;
-    Ok(candidate.map_or_else(|| search.walk.base + search.walk.suffix(head), |candidate| candidate.size))
 }
 
 /// What a cut at `boundary` drops, in the ceiling's unit on the grid.

@@ -13,7 +13,7 @@ pub(super) fn plan<H: History>(history: &H, limits: &Limits, compat: Compat) -> 
     let Compat::Thena { max_turns, max_chars, max_chars_per_tool } = compat;
     let auto = limits.format.is_none();
     let len = history.len();
-    let mut body: Vec<(Role, u64, Option<Capped>)> = Vec::new();
+    let mut body: Vec<(Role, u64, Option<Box<Capped>>)> = Vec::new();
     let mut head = 0;
     for index in 0..len {
         let message = history.message(index)?;
@@ -50,7 +50,7 @@ pub(super) fn plan<H: History>(history: &H, limits: &Limits, compat: Compat) -> 
     }
 
     let tail = head + first;
-    let sent = || body[first..].iter().enumerate().filter_map(|(k, (_, _, capped))| Some((tail + k, capped.as_ref()?)));
+    let sent = || body[first..].iter().enumerate().filter_map(|(k, (_, _, capped))| Some((tail + k, capped.as_deref()?)));
     let edits: Vec<Edit> = sent().map(|(index, capped)| super::edit(index, capped)).collect();
     // The marker stands on top of the cap, so that a text may even grow by it.
     let chars_capped = sent().map(|(_, capped)| capped.from.saturating_sub(capped.chars())).sum();

@@ -1,9 +1,11 @@
 //! Reading a history from the newest message back, with running sums.
 
+use std::num::NonZeroU64;
+
 use super::TextOf;
-use crate::cost::{FIGURES, Meter};
-use crate::error::Error;
-use crate::facts::Role;
+use crate::cost::{FIGURES, Meter, longest_worth_counting};
+use crate::error::{Ceiling, Error};
+use crate::facts::{Links, Role};
 use crate::format::Format;
 use crate::format::chat::{self, Capped, NoticePlace, Reading, Shorten};
 use crate::groups::Backward;
@@ -15,11 +17,8 @@ use crate::window::{Limits, NoticeRole, Size};
 /// A message that was read, with sums over it and all behind it.
 struct Message {
     role: Role,
-    suffix: Size,
-    /// Characters and UTF-8 bytes by which a grid measures.
-    measure: (u64, u64),
-    /// The first user turn at or behind it.
-    user_from: Option<usize>,
+    chars: u64,
+    tokens: u64,
 }
 
 /// A history, read from its end as far as somebody asked.
@@ -39,10 +38,16 @@ pub(super) struct Walk<'a, H: History> {
     pub carried: bool,
     /// What every request costs: head, tools, system, a carried notice.
     pub base: Size,
+    /// The longest text that is worth tokenizing, in UTF-8 bytes.
+    longest: Option<u64>,
     /// What was read of the body, newest first.
     messages: Vec<Message>,
+    /// For a grid: characters and UTF-8 bytes of each and all behind it.
+    measures: Vec<(u64, u64)>,
+    /// User turns among them, newest first.
+    users: Vec<usize>,
     /// Shortened observations, newest first.
-    capped: Vec<(usize, Capped)>,
+    capped: Vec<(usize, Box<Capped>)>,
     groups: Backward<TextOf<H>>,
     /// The task that was found last.
     task: Option<usize>,
@@ -72,7 +77,10 @@ impl<'a, H: History> Walk<'a, H> {
             head_role: None,
             carried: false,
             base: Size { turns: 0, chars: 0, tokens: fixed },
-            messages: Vec::new(),
+            longest: longest_worth_counting(counter, limits.max_tokens.map(NonZeroU64::get)),
+            messages: Vec::with_capacity(len.min(256)),
+            measures: Vec::new(),
+            users: Vec::new(),
             capped: Vec::new(),
             groups: Backward::new(len),
             task: None,
@@ -88,7 +96,7 @@ impl<'a, H: History> Walk<'a, H> {
             if !role.is_system() {
                 break;
             }
-            let mut meter = Meter::new(counter, walk.max_tokens(), false);
+            let mut meter = Meter::new(counter, walk.longest, false);
             chat::read(&message, reading, &mut meter).map_err(|error| error.at(index))?;
             walk.base.tokens += meter.tokens;
             walk.head += 1;
@@ -102,10 +110,6 @@ impl<'a, H: History> Walk<'a, H> {
             }
         }
         Ok(walk)
-    }
-
-    fn max_tokens(&self) -> Option<u64> {
-        self.limits.max_tokens.map(std::num::NonZeroU64::get)
     }
 
     /// Where the part that was not read ends.
@@ -125,17 +129,22 @@ impl<'a, H: History> Walk<'a, H> {
 
     /// The size of `index` and all behind it.
     pub fn suffix(&self, index: usize) -> Size {
-        if index == self.len { Size::default() } else { self.at(index).suffix }
+        if index == self.len {
+            return Size::default();
+        }
+        let Message { chars, tokens, .. } = *self.at(index);
+        Size { turns: (self.len - index) as u64, chars, tokens }
     }
 
     /// Characters and bytes of `index` and all behind it, as a grid measures them.
     pub fn measure(&self, index: usize) -> (u64, u64) {
-        self.at(index).measure
+        self.measures[self.len - 1 - index]
     }
 
     /// The first user turn at or behind `index`.
     pub fn user_from(&self, index: usize) -> Option<usize> {
-        self.at(index).user_from
+        let behind = self.users.partition_point(|&user| user >= index);
+        behind.checked_sub(1).map(|first| self.users[first])
     }
 
     /// Boundaries found so far, newest first.
@@ -155,25 +164,38 @@ impl<'a, H: History> Walk<'a, H> {
         Ok(None)
     }
 
-    /// Reads back until the newest group is whole: the last boundary that is not at a system message.
+    /// Finds and reads the newest group: the last boundary that is not at a system message.
     pub fn newest_group(&mut self) -> Result<usize, Error> {
         let mut seen = 0;
-        loop {
-            while let Some(&boundary) = self.groups.boundaries().get(seen) {
+        let newest = loop {
+            match self.groups.boundaries().get(seen) {
                 // The body begins with a message that is none of the system's, so this ends.
-                if boundary == self.head || !self.role(boundary).is_system() {
-                    return Ok(boundary);
-                }
-                seen += 1;
+                Some(&boundary) if !self.role_anywhere(boundary)?.is_system() => break boundary,
+                Some(_) => seen += 1,
+                None => self.scan_one()?,
             }
+        };
+        while self.unread() > newest {
             self.read_one(true)?;
         }
+        Ok(newest)
     }
 
-    /// Reads back until the group that holds `index` is whole. Nothing is tokenized.
+    /// Reads back until the group that holds `index` is whole. Tokens are counted only where a grid may need them.
     pub fn close_group(&mut self, index: usize) -> Result<(), Error> {
-        while self.unread() > self.head && self.boundaries().last().is_none_or(|&boundary| boundary > index) {
-            self.read_one(false)?;
+        let begin = loop {
+            match self.boundaries().last() {
+                Some(&boundary) if boundary <= index => break boundary,
+                // Nothing is kept of an empty suffix.
+                _ if index == self.len => break index,
+                _ => self.scan_one()?,
+            }
+        };
+        // Boundaries further back may have been found on the way; the group begins at the last one before `index`.
+        let older = self.boundaries().partition_point(|&boundary| boundary > index);
+        let begin = self.boundaries().get(older).copied().unwrap_or(begin);
+        while self.unread() > begin {
+            self.read_one(self.wants_tokens())?;
         }
         Ok(())
     }
@@ -181,10 +203,40 @@ impl<'a, H: History> Walk<'a, H> {
     /// Reads the rest, tokenizing only as long as the token ceiling holds.
     pub fn read_all(&mut self) -> Result<(), Error> {
         while self.unread() > self.head {
-            let tokens = self.base.tokens + self.suffix(self.unread()).tokens;
-            self.read_one(self.max_tokens().is_some_and(|limit| tokens <= limit))?;
+            self.read_one(self.wants_tokens())?;
         }
         Ok(())
+    }
+
+    /// Whether a grid needs the tokens of the next older message.
+    fn wants_tokens(&self) -> bool {
+        let tokens = self.base.tokens + self.suffix(self.unread()).tokens;
+        self.limits.trim_to.is_some() && self.limits.of(Ceiling::Tokens).is_some_and(|limit| tokens <= limit)
+    }
+
+    /// The role of a message of the body, read or not.
+    fn role_anywhere(&self, index: usize) -> Result<Role, Error> {
+        if index >= self.unread() {
+            return Ok(self.role(index));
+        }
+        let message = self.history.message(index)?;
+        chat::role(&message, self.reading.auto).map_err(|error| error.at(index))
+    }
+
+    /// Looks at the links of the next older message and at nothing else.
+    fn scan_one(&mut self) -> Result<(), Error> {
+        let index = self.groups.unseen() - 1;
+        let role = self.role_anywhere(index)?;
+        let links = chat::links(&self.history.message(index)?, role)?;
+        self.link(index, links);
+        Ok(())
+    }
+
+    fn link(&mut self, index: usize, links: Links<TextOf<H>>) {
+        self.groups.push(links);
+        if index == self.head {
+            self.groups.finish();
+        }
     }
 
     /// Reads the next older message. Without `count` its tokens stay out of the sums, which nobody may ask for then.
@@ -193,31 +245,26 @@ impl<'a, H: History> Walk<'a, H> {
         let message = self.history.message(index)?;
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
-        let mut meter = Meter::new(counter, self.max_tokens(), measured);
+        let mut meter = Meter::new(counter, self.longest, measured);
         let read = chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(index))?;
-        let own = Size { turns: 1, chars: meter.chars, tokens: meter.tokens };
-        let newer = self.messages.last();
-        let (suffix, user_from) = newer.map_or((Size::default(), None), |newer| (newer.suffix, newer.user_from));
-        let mut measure = newer.map_or((0, 0), |newer| newer.measure);
+        let (chars, tokens) = self.messages.last().map_or((0, 0), |newer| (newer.chars, newer.tokens));
+        self.messages.push(Message { role: read.role, chars: chars + meter.chars, tokens: tokens + meter.tokens });
+        if read.role == Role::User {
+            self.users.push(index);
+        }
         if measured {
             let (chars, bytes) = match (&read.capped, self.limits.cap) {
                 (Some(capped), Some(cap)) => capped.measured(cap, meter.chars, meter.bytes),
                 _ => (meter.chars, meter.bytes),
             };
-            measure = (measure.0 + chars, measure.1 + bytes);
+            let newer = self.measures.last().copied().unwrap_or_default();
+            self.measures.push((newer.0 + chars, newer.1 + bytes));
         }
-        self.messages.push(Message {
-            role: read.role,
-            suffix: suffix + own,
-            measure,
-            user_from: if read.role == Role::User { Some(index) } else { user_from },
-        });
         if let Some(capped) = read.capped {
             self.capped.push((index, capped));
         }
-        self.groups.push(read.links);
-        if index == self.head {
-            self.groups.finish();
+        if self.groups.unseen() > index {
+            self.link(index, read.links);
         }
         Ok(())
     }
@@ -234,8 +281,7 @@ impl<'a, H: History> Walk<'a, H> {
             }
         }
         for task in (self.no_user_before.max(self.head)..index).rev() {
-            let message = self.history.message(task)?;
-            if chat::role(&message, self.reading.auto).map_err(|error| error.at(task))? == Role::User {
+            if self.role_anywhere(task)? == Role::User {
                 self.task = Some(task);
                 return Ok(Some(task));
             }
@@ -250,7 +296,7 @@ impl<'a, H: History> Walk<'a, H> {
             Some((of, size)) if of == task => Ok(size),
             _ => {
                 let message = self.history.message(task)?;
-                let mut meter = Meter::new(self.counter, self.max_tokens(), false);
+                let mut meter = Meter::new(self.counter, self.longest, false);
                 chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(task))?;
                 let size = Size { turns: 1, chars: meter.chars, tokens: meter.tokens };
                 self.task_size = Some((task, size));

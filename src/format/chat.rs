@@ -7,9 +7,9 @@ mod parts;
 use crate::cap::{self, PartCut};
 use crate::cost::{Media, Meter, place};
 use crate::error::{Foreign, Misfit, ReadError};
-use crate::facts::{Family, Links, Role, Tie};
+use crate::facts::{Family, Links, Role, Tie, Ties};
 use crate::format::misfit;
-use crate::value::{Key, Text, Value};
+use crate::value::{Fields, Key, Text, Value};
 use crate::window::Cap;
 
 pub(crate) use inspect::inspect;
@@ -28,7 +28,7 @@ pub(crate) fn role<V: Value>(message: &V, auto: bool) -> Result<Role, ReadError>
 /// The role that stands under `role`.
 fn role_of<V: Value>(message: &V, value: Option<V>, auto: bool) -> Result<Role, ReadError> {
     let text = value.as_ref().and_then(Value::text);
-    if let Some(role) = text.as_ref().and_then(|text| Role::of(&text.as_str())) {
+    if let Some(role) = text.as_ref().and_then(|text| Role::of(&text.as_word())) {
         return Ok(role);
     }
     if auto && let Some(format) = foreign::by_role(message, text.as_ref())? {
@@ -64,7 +64,7 @@ pub(crate) struct Read<T> {
     pub role: Role,
     pub links: Links<T>,
     /// The cuts of a capped observation, and the characters that go with them.
-    pub capped: Option<Capped>,
+    pub capped: Option<Box<Capped>>,
 }
 
 /// A shortened observation.
@@ -101,18 +101,10 @@ pub(crate) fn read<V: Value>(message: &V, how: Reading, meter: &mut Meter<'_, V:
     if !message.is_record() {
         return Err(ReadError::Misfit(misfit("", Some(message), "a mapping or an object with a role")));
     }
-    let [role, content, tool_calls, tool_call_id, function_call, refusal, reasoning_content, reasoning, audio, name] = message.fields([
-        Key::Role,
-        Key::Content,
-        Key::ToolCalls,
-        Key::ToolCallId,
-        Key::FunctionCall,
-        Key::Refusal,
-        Key::ReasoningContent,
-        Key::Reasoning,
-        Key::Audio,
-        Key::Name,
-    ])?;
+    let mut fields: Fields<V> = [const { None }; Key::FIELDS];
+    message.fields(&mut fields)?;
+    // In the order of their declaration in `Key`.
+    let [role, content, tool_calls, tool_call_id, function_call, refusal, reasoning_content, reasoning, audio, name] = fields;
     let role = role_of(message, role, how.auto)?;
     meter.message(role)?;
     let mut capped = None;
@@ -150,7 +142,7 @@ pub(crate) fn read<V: Value>(message: &V, how: Reading, meter: &mut Meter<'_, V:
                 meter.media(Media::Audio);
             }
             speaker(name, meter)?;
-            let mut ties = Vec::new();
+            let mut ties = Ties::new();
             if let Some(calls) = tool_calls {
                 self::tool_calls(&calls, &mut ties, meter)?;
             }
@@ -164,6 +156,33 @@ pub(crate) fn read<V: Value>(message: &V, how: Reading, meter: &mut Meter<'_, V:
     Ok(Read { role, links, capped })
 }
 
+/// The links of a message alone, where nothing else of it is used: what is wrong with it does not matter.
+pub(crate) fn links<V: Value>(message: &V, role: Role) -> Result<Links<V::Text>, Foreign> {
+    let id = |value: Option<V>| value.and_then(|value| value.text()).filter(|id| id.chars() > 0);
+    Ok(match role {
+        Role::Tool => Links::Result(Tie { family: Family::Tool, id: id(message.get(Key::ToolCallId)?) }),
+        Role::Function => Links::Result(Tie { family: Family::Legacy, id: None }),
+        Role::Assistant => {
+            let calls = message.get(Key::ToolCalls)?;
+            let function_call = message.get(Key::FunctionCall)?;
+            let mut ties = Ties::new();
+            for k in 0..calls.as_ref().and_then(Value::list).unwrap_or(0) {
+                let call = calls.as_ref().and_then(|calls| calls.item(k)).filter(Value::is_record);
+                let id = match call {
+                    Some(call) => id(call.get(Key::Id)?),
+                    None => None,
+                };
+                ties.push(Tie { family: Family::Tool, id });
+            }
+            if function_call.is_some_and(|call| call.is_record()) {
+                ties.push(Tie { family: Family::Legacy, id: None });
+            }
+            if ties.is_empty() { Links::None } else { Links::Calls(ties) }
+        }
+        Role::System | Role::Developer | Role::User => Links::None,
+    })
+}
+
 const STRING_OR_NULL: &str = "a string or null";
 
 /// The text of a value that must be one.
@@ -172,6 +191,7 @@ fn string<V: Value>(value: &V, path: impl Fn() -> String, expected: &'static str
 }
 
 /// A speaker's name: it costs tokens only.
+#[inline]
 fn speaker<V: Value>(name: Option<V>, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
     if meter.counts_tokens()
         && let Some(name) = name
@@ -185,7 +205,7 @@ fn speaker<V: Value>(name: Option<V>, meter: &mut Meter<'_, V::Text>) -> Result<
 }
 
 /// `tool_calls`: their ties, their cost.
-fn tool_calls<V: Value>(calls: &V, ties: &mut Vec<Tie<V::Text>>, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
+fn tool_calls<V: Value>(calls: &V, ties: &mut Ties<V::Text>, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
     let Some(len) = calls.list() else {
         return Err(ReadError::Misfit(misfit("tool_calls", Some(calls), "a list of calls or null")));
     };
@@ -196,15 +216,15 @@ fn tool_calls<V: Value>(calls: &V, ties: &mut Vec<Tie<V::Text>>, meter: &mut Met
         if !call.is_record() {
             return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL)));
         }
-        let [id, inner, custom] = call.fields([Key::Id, Key::Function, Key::Custom])?;
-        let id = id.map(|id| string(&id, at(".id"), STRING_OR_NULL)).transpose()?;
-        if let Some(inner) = inner {
-            function(&inner, at(".function"), Key::Arguments, meter)?;
-        } else if let Some(inner) = custom {
-            function(&inner, at(".custom"), Key::Input, meter)?;
-        } else {
-            return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL)));
-        }
+        let (said, kind, arguments) = match call.get(Key::Function)? {
+            Some(function) => (function, ".function", Key::Arguments),
+            None => match call.get(Key::Custom)? {
+                Some(custom) => (custom, ".custom", Key::Input),
+                None => return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL))),
+            },
+        };
+        let id = call.get(Key::Id)?.map(|id| string(&id, at(".id"), STRING_OR_NULL)).transpose()?;
+        function(&said, at(kind), arguments, meter)?;
         ties.push(Tie { family: Family::Tool, id: id.filter(|id| id.chars() > 0) });
     }
     Ok(())
@@ -217,10 +237,11 @@ fn function<V: Value>(call: &V, path: impl Fn() -> String, arguments: Key, meter
     if !call.is_record() {
         return Err(ReadError::Misfit(misfit(path(), Some(call), "a mapping with a name")));
     }
-    let [name, value] = call.fields([Key::Name, arguments])?;
-    let name = name.map(|name| string(&name, || path() + ".name", "a string")).transpose()?;
-    meter.call(name.as_ref())?;
-    if let Some(value) = value {
+    if meter.counts_tokens() {
+        let name = call.get(Key::Name)?.map(|name| string(&name, || path() + ".name", "a string")).transpose()?;
+        meter.call(name.as_ref())?;
+    }
+    if let Some(value) = call.get(arguments)? {
         match value.text() {
             Some(text) => meter.text(&text)?,
             None => match value.compact_json()? {
@@ -236,7 +257,7 @@ fn function<V: Value>(call: &V, path: impl Fn() -> String, arguments: Key, meter
 }
 
 /// The content of a result, shortened if it is asked for and needed.
-fn observation<V: Value>(content: &V, role: Role, how: Reading, meter: &mut Meter<'_, V::Text>) -> Result<Option<Capped>, ReadError> {
+fn observation<V: Value>(content: &V, role: Role, how: Reading, meter: &mut Meter<'_, V::Text>) -> Result<Option<Box<Capped>>, ReadError> {
     let most = match how.shorten {
         Shorten::Not => None,
         Shorten::To(cap) => Some(cap.chars),
@@ -270,11 +291,11 @@ fn observation<V: Value>(content: &V, role: Role, how: Reading, meter: &mut Mete
         cuts,
     };
     parts::cut_content(content, &capped.cuts, how.auto, meter)?;
-    Ok(Some(capped))
+    Ok(Some(Box::new(capped)))
 }
 
 /// Characters of a message's content alone, and its cap, by `ThenaJS`'s rules.
-pub(crate) fn thena<V: Value>(message: &V, role: Role, auto: bool, cap: Option<usize>) -> Result<(u64, Option<Capped>), ReadError> {
+pub(crate) fn thena<V: Value>(message: &V, role: Role, auto: bool, cap: Option<usize>) -> Result<(u64, Option<Box<Capped>>), ReadError> {
     let mut meter = Meter::new(None, None, false);
     let Some(content) = message.get(Key::Content)? else { return Ok((0, None)) };
     let shorten = cap.map_or(Shorten::Not, Shorten::Thena);

@@ -31,7 +31,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         Error::NotThereYet { index, format } => OPTION.import(py, "backcut.errors", "OptionError")?.call1((
             "format",
             "auto",
-            format!("messages[{index}] looks like {format:?}, which is not there yet; format=\"openai-chat\" reads it as that"),
+            format!("messages[{index}] looks like {format}, which is not there yet"),
         ))?,
         Error::Budget { needed, limit, ceiling, index } => {
             BUDGET.import(py, "backcut.errors", "BudgetError")?.call1((needed, limit, ceiling.option(), index))?

@@ -31,7 +31,7 @@ fn build<'py>(list: &Bound<'py, PyList>, plan: &Plan) -> PyResult<Bound<'py, PyL
     let sent = list.get_slice(plan.tail, len);
     // A caller's tokenizer may have changed the history meanwhile.
     if sent.len() != len - plan.tail {
-        return Err(pyo3::exceptions::PyValueError::new_err("the history became shorter while it was read"));
+        return Err(pyo3::exceptions::PyRuntimeError::new_err("the history became shorter while it was read"));
     }
     let mut front = (0..plan.head).chain(plan.task).map(|index| list.get_item(index)).collect::<PyResult<Vec<_>>>()?;
     if let Some(notice) = plan.notice.as_ref().filter(|notice| !notice.folded) {

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 /// Parts shorter than this are always checked.
-const WORTH: usize = 512;
+const WORTH: usize = 256;
 
 /// Of a longer part, this many messages are compared, evenly spread, besides its first and last ones.
 const SAMPLES: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pyo3::exceptions::{PyKeyError, PyOverflowError, PyRecursionError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -10,10 +10,11 @@ use pyo3::types::{
     PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMapping, PyMemoryView, PySequence, PySlice, PyString, PyTuple,
 };
 
+use super::names;
 use super::seen::Seen;
 use crate::cap::TextCut;
 use crate::error::{Error, Foreign, Misfit};
-use crate::value::{History, Key, Text, Value};
+use crate::value::{Fields, History, Key, Text, Value};
 
 /// A Python value.
 #[derive(Clone)]
@@ -68,6 +69,13 @@ impl Text for Str<'_> {
         Cow::Owned(replaced(&self.0))
     }
 
+    fn as_word(&self) -> Cow<'_, str> {
+        match self.0.to_str() {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => self.as_str(),
+        }
+    }
+
     fn same(&self, other: &Self) -> bool {
         self.0.is(&other.0) || match (self.0.to_str(), other.0.to_str()) {
             (Ok(a), Ok(b)) => a == b,
@@ -119,26 +127,22 @@ impl<'py> Value for Object<'py> {
     }
 
     /// Walks a dict once: its few entries cost less than a look-up for each of the many keys that a message may have.
-    fn fields<const N: usize>(&self, keys: [Key; N]) -> Result<[Option<Self>; N], Foreign> {
-        let mut found = [const { None }; N];
-        let Ok(dict) = self.0.cast::<PyDict>() else {
-            for (slot, key) in found.iter_mut().zip(keys) {
-                *slot = self.get(key)?;
-            }
-            return Ok(found);
-        };
-        for (name, value) in dict {
-            if value.is_none() {
-                continue;
-            }
-            if let Ok(name) = name.cast::<PyString>()
-                && let Some(key) = name.to_str().ok().and_then(Key::of)
-                && let Some(slot) = keys.iter().position(|&wanted| wanted == key)
-            {
-                found[slot] = Some(Self(value));
-            }
+    #[inline]
+    fn fields(&self, fields: &mut Fields<Self>) -> Result<(), Foreign> {
+        if let Ok(dict) = self.0.cast::<PyDict>() {
+            names::for_each(dict, |key, value| {
+                if let Some(field) = fields.get_mut(key as usize)
+                    && !value.is_none()
+                {
+                    *field = Some(Self(value));
+                }
+            });
+            return Ok(());
         }
-        Ok(found)
+        for (field, key) in fields.iter_mut().zip(Key::MESSAGE) {
+            *field = self.get(key)?;
+        }
+        Ok(())
     }
 
     fn text(&self) -> Option<Str<'py>> {
@@ -261,7 +265,7 @@ impl<'py> History for Messages<'py, '_> {
     fn message(&self, index: usize) -> Result<Object<'py>, Foreign> {
         match self.list.get_item(index) {
             Ok(message) => Ok(Object(message)),
-            Err(_) => Err(PyValueError::new_err("the history became shorter while it was read").into()),
+            Err(_) => Err(PyRuntimeError::new_err("the history became shorter while it was read").into()),
         }
     }
 

@@ -77,7 +77,7 @@ fn duplicates<T: Text>(calls: &[Tie<T>]) -> Vec<String> {
 fn has_media<V: Value>(content: &V) -> Result<bool, Foreign> {
     for part in (0..content.list().unwrap_or(0)).map_while(|k| content.item(k)) {
         let kind = if part.is_record() { part.get(Key::Type)?.and_then(|kind| kind.text()) } else { None };
-        if part.text().is_none() && kind.is_none_or(|kind| kind.as_str() != "text") {
+        if part.text().is_none() && kind.is_none_or(|kind| kind.as_word() != "text") {
             return Ok(true);
         }
     }

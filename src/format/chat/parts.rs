@@ -34,7 +34,8 @@ pub(super) fn cut_content<V: Value>(content: &V, cuts: &[PartCut], auto: bool, m
     for k in 0..parts(content)? {
         let Some(part) = content.item(k) else { break };
         match (cut_of(Some(k)), observation_text(&part)?) {
-            (Some(cut), Some(text)) => meter_cut(&text, cut, meter)?,
+            // The text that a picture carries costs nothing, cut or not.
+            (Some(cut), Some(text)) if !is_media(&part)? => meter_cut(&text, cut, meter)?,
             _ => one(&part, k, false, auto, meter)?,
         }
     }
@@ -80,7 +81,7 @@ fn one<V: Value>(part: &V, k: usize, beside_calls: bool, auto: bool, meter: &mut
         return Err(ReadError::Misfit(misfit(place("content", k), Some(part), "a string or a mapping")));
     }
     let kind = part.get(Key::Type)?.and_then(|kind| kind.text());
-    let kind = kind.as_ref().map(Text::as_str);
+    let kind = kind.as_ref().map(Text::as_word);
     let text_under = |key: Key| -> Result<V::Text, ReadError> {
         let path = || place("content", k) + "." + key.name();
         match part.get(key)? {
@@ -88,12 +89,13 @@ fn one<V: Value>(part: &V, k: usize, beside_calls: bool, auto: bool, meter: &mut
             None => Err(ReadError::Misfit(misfit::<V>(path(), None, "a string"))),
         }
     };
+    if let Some(media) = media(part, kind.as_deref())? {
+        meter.media(media);
+        return Ok(());
+    }
     match kind.as_deref() {
         Some("text") => meter.text(&text_under(Key::Text)?)?,
         Some("refusal") => meter.text(&text_under(Key::Refusal)?)?,
-        Some("image_url" | "image" | "input_image") => meter.media(if is_low(part)? { Media::ImageLow } else { Media::Image }),
-        Some("input_audio" | "audio" | "audio_url") => meter.media(Media::Audio),
-        Some("file" | "document" | "document_url" | "input_file" | "video" | "video_url") => meter.media(Media::File),
         // The call stands in tool_calls as well and is counted there.
         Some("tool_use") if beside_calls => {}
         kind => {
@@ -109,9 +111,28 @@ fn one<V: Value>(part: &V, k: usize, beside_calls: bool, auto: bool, meter: &mut
     Ok(())
 }
 
+/// What a part of that type costs by the piece.
+fn media<V: Value>(part: &V, kind: Option<&str>) -> Result<Option<Media>, Foreign> {
+    Ok(Some(match kind.unwrap_or_default() {
+        "image_url" | "image" | "input_image" if is_low(part)? => Media::ImageLow,
+        "image_url" | "image" | "input_image" => Media::Image,
+        "input_audio" | "audio" | "audio_url" => Media::Audio,
+        "file" | "document" | "document_url" | "input_file" | "video" | "video_url" => Media::File,
+        _ => return Ok(None),
+    }))
+}
+
+fn is_media<V: Value>(part: &V) -> Result<bool, Foreign> {
+    if !part.is_record() {
+        return Ok(false);
+    }
+    let kind = part.get(Key::Type)?.and_then(|kind| kind.text());
+    Ok(media(part, kind.as_ref().map(Text::as_word).as_deref())?.is_some())
+}
+
 /// Whether an image is sent at low detail.
 fn is_low<V: Value>(part: &V) -> Result<bool, Foreign> {
-    let low = |value: V| value.text().is_some_and(|detail| detail.as_str() == "low");
+    let low = |value: V| value.text().is_some_and(|detail| detail.as_word() == "low");
     if part.get(Key::Detail)?.is_some_and(low) {
         return Ok(true);
     }
@@ -164,7 +185,7 @@ pub(crate) fn notice_place<V: Value>(message: &V, notice: &str) -> Result<Notice
     let text = match first.text() {
         Some(text) => Some(text),
         None if first.is_record() => {
-            let is_text = first.get(Key::Type)?.and_then(|kind| kind.text()).is_some_and(|kind| kind.as_str() == "text");
+            let is_text = first.get(Key::Type)?.and_then(|kind| kind.text()).is_some_and(|kind| kind.as_word() == "text");
             if is_text { first.get(Key::Text)?.and_then(|text| text.text()) } else { None }
         }
         None => None,
