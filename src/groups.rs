@@ -158,12 +158,10 @@ impl<T: Text> Backward<T> {
                 self.stretch.push(links);
                 return;
             }
-            Links::None if self.run == 0 => {}
+            // The usual cases: a message for itself, and calls that have each their result, in order.
+            Links::None if self.stretch.is_empty() => return self.begin_group(),
+            Links::Calls(calls) if self.has_answers_in_order(calls) => return self.begin_group(),
             Links::None => self.wait_for_run(|_| false),
-            // The usual batch: each call has its result, in order.
-            Links::Calls(calls) if self.run == calls.len() && self.results_of_run().zip(calls).all(|(a, b)| same_id(a, b)) => {
-                self.forget(calls);
-            }
             Links::Calls(calls) => {
                 let run: Vec<&Tie<T>> = self.results_of_run().collect();
                 let (answers, _) = match_run(calls, &run);
@@ -177,6 +175,21 @@ impl<T: Text> Backward<T> {
         if self.pending.is_empty() {
             self.settle();
         }
+    }
+
+    /// Whether the stretch is one result for each call, in order.
+    fn has_answers_in_order(&self, calls: &[Tie<T>]) -> bool {
+        self.stretch.len() == calls.len()
+            && self.run == calls.len()
+            && self.results_of_run().zip(calls).all(|(result, call)| result.family == call.family && same_id(result, call))
+    }
+
+    /// The message before the stretch begins a group of its own with it.
+    fn begin_group(&mut self) {
+        self.end -= self.stretch.len() + 1;
+        self.boundaries.push(self.end);
+        self.stretch.clear();
+        self.run = 0;
     }
 
     /// A call of an id, answered or not, hides every older one from the results behind it.

@@ -68,25 +68,6 @@ keys! {
     Enum = "enum",
 }
 
-impl Key {
-    /// How many keys a message itself may have, of those that are read. They are declared first.
-    pub const FIELDS: usize = Self::Name as usize + 1;
-
-    /// Those keys, each at its own number.
-    pub const MESSAGE: [Self; Self::FIELDS] = {
-        let mut keys = [Self::Role; Self::FIELDS];
-        let mut k = 0;
-        while k < Self::FIELDS {
-            keys[k] = Self::ALL[k];
-            k += 1;
-        }
-        keys
-    };
-}
-
-/// What stands under the keys [`Key::MESSAGE`] of a message.
-pub type Fields<V> = [Option<V>; Key::FIELDS];
-
 /// A piece of text. Cloning is cheap: a reference, never the bytes.
 pub trait Text: Clone {
     /// Length in code points. O(1) where the source knows it.
@@ -118,16 +99,17 @@ pub trait Value: Clone {
     /// What the caller's own object raised.
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign>;
 
-    /// Puts the values of the keys [`Key::MESSAGE`] into `fields`, as [`get`](Self::get) finds them. A source overrides this
-    /// where one look at the whole value is cheaper than a look-up for each key.
+    /// The values under several keys, as [`get`](Self::get) finds them. A source overrides this where one look at the whole
+    /// value is cheaper than a look-up for each key.
     ///
     /// # Errors
     /// What the caller's own object raised.
-    fn fields(&self, fields: &mut Fields<Self>) -> Result<(), Foreign> {
-        for (field, key) in fields.iter_mut().zip(Key::MESSAGE) {
+    fn fields<const N: usize>(&self, keys: &[Key; N]) -> Result<[Option<Self>; N], Foreign> {
+        let mut fields = [const { None }; N];
+        for (field, &key) in fields.iter_mut().zip(keys) {
             *field = self.get(key)?;
         }
-        Ok(())
+        Ok(fields)
     }
 
     /// The text, if this is one.

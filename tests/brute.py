@@ -6,7 +6,7 @@ Groups come from a naive walk forward. Covers the default mode without ``trim_to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sizes import Count, chars, request_tokens
@@ -89,7 +89,7 @@ class Ceilings:
     each: int = 7
 
     def hold(self, head: Sequence[Any], kept: Sequence[Any], notice: Sequence[Any]) -> bool:
-        carried = sum(len(DEFAULT_NOTICE) for message in head if get(message, "content") == DEFAULT_NOTICE)
+        carried = len(DEFAULT_NOTICE) if any(get(message, "content") == DEFAULT_NOTICE for message in head) else 0
         size = carried + sum(map(chars, [*notice, *kept]))
         return (
             (self.turns is None or len(kept) <= self.turns)
@@ -117,8 +117,10 @@ def longest(history: Sequence[Any], ceilings: Ceilings, *, start: str = "user", 
     h = head_length(history)
     head, body = history[:h], history[h:]
     everything = tuple(range(len(history)))
-    if not body or ceilings.hold(head, body, ()):
-        return Found(everything, False, False) if body or ceilings.hold(head, (), ()) else None
+    if not body:  # only tokens see a lone head
+        return Found(everything, False, False) if replace(ceilings, chars=None).hold(head, (), ()) else None
+    if ceilings.hold(head, body, ()):
+        return Found(everything, False, False)
     carried = any(get(message, "content") == DEFAULT_NOTICE for message in head)
     role = get(head[-1], "role") if head else "system"
     message = {"role": role, "content": DEFAULT_NOTICE}

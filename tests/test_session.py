@@ -46,6 +46,11 @@ def carriers(messages: Sequence[Any], text: str) -> int:
     return sum(message["content"] == text or str(message["content"]).startswith(f"{text}\n\n") for message in messages)
 
 
+def said_in_head(messages: Sequence[Any], text: str | None) -> int:
+    """Characters of the notice, new or carried, in the head of what is sent."""
+    return len(text) if text and any(message["content"] == text for message in messages[: head_length(messages)]) else 0
+
+
 def first_difference(history: Sequence[Any], result: Sequence[Any]) -> int | None:
     if result is history:
         return None
@@ -56,7 +61,7 @@ def first_difference(history: Sequence[Any], result: Sequence[Any]) -> int | Non
 def assert_ceilings(messages: Sequence[Any], options: dict[str, Any]) -> None:
     """Every ceiling, measured anew on what would be sent. Nothing else of the notice: it is in the array."""
     text, kept = notice_of(options), list(body(messages))
-    size = sum(map(chars, kept)) + sum(len(text) for m in messages[: head_length(messages)] if text and m["content"] == text)
+    size = sum(map(chars, kept)) + said_in_head(messages, text)
     assert len(kept) <= options.get("max_turns", len(kept))
     assert size <= options.get("max_chars", size)
     if "max_tokens" in options:
@@ -164,13 +169,7 @@ class Session(RuleBasedStateMachine):
         assert plan.apply(history) == messages
         assert (report.messages_original, report.messages_sent) == (len(history), len(messages))
         assert report.first_changed == first_difference(history, messages)
-        assert report.chars_sent == body_chars(messages) + (
-            sum(
-                len(notice_of(options) or "")
-                for m in messages[: head_length(messages)]
-                if notice_of(options) and m["content"] == notice_of(options)
-            )
-        )
+        assert report.chars_sent == body_chars(messages) + said_in_head(messages, notice_of(options))
         assert report.tokens_sent == request_tokens(messages, cheap)
         assert (messages is history) == (len(plan.kept) == len(history) and not plan.edits)
         again = window.trim(messages)
@@ -230,7 +229,12 @@ class Session(RuleBasedStateMachine):
             tail = missing[-1] + 1 if missing else 0
             behind_grid = tail >= head_length(self.history) + newest(self.history[head_length(self.history) : length])
             grown = [*before.kept, *range(length, len(self.history))]
-            same_shape = (before.notice is None, before.report.task_dropped) == (plan.notice is None, plan.report.task_dropped)
+            had_user = any(message["role"] == "user" for message in self.history[:length])
+            same_rule = had_user or all(message["role"] != "user" for message in self.history)  # the first user turn moves the cut
+            same_shape = same_rule and (before.notice is None, before.report.task_dropped) == (
+                plan.notice is None,
+                plan.report.task_dropped,
+            )
             if missing and not behind_grid and same_shape and not before.edits and not plan.edits and self.fits(grown, plan):
                 assert list(plan.kept) == grown
         self.last = (len(self.history), plan)

@@ -9,7 +9,7 @@ use crate::cost::{Media, Meter, place};
 use crate::error::{Foreign, Misfit, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Ties};
 use crate::format::misfit;
-use crate::value::{Fields, Key, Text, Value};
+use crate::value::{Key, Text, Value};
 use crate::window::Cap;
 
 pub(crate) use inspect::inspect;
@@ -22,7 +22,8 @@ pub(crate) fn role<V: Value>(message: &V, auto: bool) -> Result<Role, ReadError>
     if !message.is_record() {
         return Err(ReadError::Misfit(misfit("", Some(message), "a mapping or an object with a role")));
     }
-    role_of(message, message.get(Key::Role)?, auto)
+    let [role] = message.fields(&[Key::Role])?;
+    role_of(message, role, auto)
 }
 
 /// The role that stands under `role`.
@@ -101,10 +102,19 @@ pub(crate) fn read<V: Value>(message: &V, how: Reading, meter: &mut Meter<'_, V:
     if !message.is_record() {
         return Err(ReadError::Misfit(misfit("", Some(message), "a mapping or an object with a role")));
     }
-    let mut fields: Fields<V> = [const { None }; Key::FIELDS];
-    message.fields(&mut fields)?;
-    // In the order of their declaration in `Key`.
-    let [role, content, tool_calls, tool_call_id, function_call, refusal, reasoning_content, reasoning, audio, name] = fields;
+    let [role, content, tool_calls, tool_call_id, function_call, refusal, reasoning_content, reasoning, audio, name] =
+        message.fields(&[
+            Key::Role,
+            Key::Content,
+            Key::ToolCalls,
+            Key::ToolCallId,
+            Key::FunctionCall,
+            Key::Refusal,
+            Key::ReasoningContent,
+            Key::Reasoning,
+            Key::Audio,
+            Key::Name,
+        ])?;
     let role = role_of(message, role, how.auto)?;
     meter.message(role)?;
     let mut capped = None;
@@ -216,14 +226,13 @@ fn tool_calls<V: Value>(calls: &V, ties: &mut Ties<V::Text>, meter: &mut Meter<'
         if !call.is_record() {
             return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL)));
         }
-        let (said, kind, arguments) = match call.get(Key::Function)? {
-            Some(function) => (function, ".function", Key::Arguments),
-            None => match call.get(Key::Custom)? {
-                Some(custom) => (custom, ".custom", Key::Input),
-                None => return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL))),
-            },
+        let [id, function_said, custom_said] = call.fields(&[Key::Id, Key::Function, Key::Custom])?;
+        let (said, kind, arguments) = match (function_said, custom_said) {
+            (Some(said), _) => (said, ".function", Key::Arguments),
+            (None, Some(said)) => (said, ".custom", Key::Input),
+            (None, None) => return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL))),
         };
-        let id = call.get(Key::Id)?.map(|id| string(&id, at(".id"), STRING_OR_NULL)).transpose()?;
+        let id = id.map(|id| string(&id, at(".id"), STRING_OR_NULL)).transpose()?;
         function(&said, at(kind), arguments, meter)?;
         ties.push(Tie { family: Family::Tool, id: id.filter(|id| id.chars() > 0) });
     }
@@ -237,11 +246,10 @@ fn function<V: Value>(call: &V, path: impl Fn() -> String, arguments: Key, meter
     if !call.is_record() {
         return Err(ReadError::Misfit(misfit(path(), Some(call), "a mapping with a name")));
     }
-    if meter.counts_tokens() {
-        let name = call.get(Key::Name)?.map(|name| string(&name, || path() + ".name", "a string")).transpose()?;
-        meter.call(name.as_ref())?;
-    }
-    if let Some(value) = call.get(arguments)? {
+    let [name, said, input] = call.fields(&[Key::Name, Key::Arguments, Key::Input])?;
+    let name = name.map(|name| string(&name, || path() + ".name", "a string")).transpose()?;
+    meter.call(name.as_ref())?;
+    if let Some(value) = if arguments == Key::Arguments { said } else { input } {
         match value.text() {
             Some(text) => meter.text(&text)?,
             None => match value.compact_json()? {

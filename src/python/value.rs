@@ -14,7 +14,7 @@ use super::names;
 use super::seen::Seen;
 use crate::cap::TextCut;
 use crate::error::{Error, Foreign, Misfit};
-use crate::value::{Fields, History, Key, Text, Value};
+use crate::value::{History, Key, Text, Value};
 
 /// A Python value.
 #[derive(Clone)]
@@ -100,18 +100,12 @@ fn replaced(text: &Bound<'_, PyString>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The keys as Python's own interned strings, in the order of [`Key`].
-fn keys(py: Python<'_>) -> &'static [Py<PyString>] {
-    static KEYS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
-    KEYS.get_or_init(py, || Key::ALL.iter().map(|key| PyString::intern(py, key.name()).unbind()).collect())
-}
-
 impl<'py> Value for Object<'py> {
     type Text = Str<'py>;
 
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign> {
         let py = self.0.py();
-        let name = keys(py)[key as usize].bind(py);
+        let name = names::name_of(py, key);
         let found = if let Ok(dict) = self.0.cast::<PyDict>() {
             dict.get_item(name)?
         } else if self.0.cast::<PyMapping>().is_ok() {
@@ -126,23 +120,17 @@ impl<'py> Value for Object<'py> {
         Ok(found.filter(|value| !value.is_none()).map(Self))
     }
 
-    /// Walks a dict once: its few entries cost less than a look-up for each of the many keys that a message may have.
+    /// Walks a dict once: an entry costs a quarter of a look-up, and a message has fewer entries than it may have keys.
     #[inline]
-    fn fields(&self, fields: &mut Fields<Self>) -> Result<(), Foreign> {
+    fn fields<const N: usize>(&self, keys: &[Key; N]) -> Result<[Option<Self>; N], Foreign> {
         if let Ok(dict) = self.0.cast::<PyDict>() {
-            names::for_each(dict, |key, value| {
-                if let Some(field) = fields.get_mut(key as usize)
-                    && !value.is_none()
-                {
-                    *field = Some(Self(value));
-                }
-            });
-            return Ok(());
+            return Ok(names::fields(dict, keys).map(|field| field.map(Self)));
         }
-        for (field, key) in fields.iter_mut().zip(Key::MESSAGE) {
+        let mut fields = [const { None }; N];
+        for (field, &key) in fields.iter_mut().zip(keys) {
             *field = self.get(key)?;
         }
-        Ok(())
+        Ok(fields)
     }
 
     fn text(&self) -> Option<Str<'py>> {
