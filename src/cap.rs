@@ -20,7 +20,12 @@ impl TextCut {
     /// The cut text, in UTF-8.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
-        [&text[..byte_of(text, self.head)], self.marker, &text[byte_from_back(text, self.tail)..]].concat()
+        [
+            &text[..byte_of(text, self.head)],
+            self.marker,
+            &text[byte_from_back(text, self.tail)..],
+        ]
+        .concat()
     }
 
     /// Length of the cut text in code points.
@@ -58,13 +63,13 @@ impl ToolKeep {
     }
 }
 
-/// The texts of one observation: index in the content list, text.
-pub(crate) type Texts<T> = [(Option<usize>, T)];
+/// One text of an observation: its index in the content list, `None` for a string content.
+pub(crate) type Placed<T> = (Option<usize>, T);
 
 /// The cuts that bring an observation to at most the cap, marker included; `None` if it is not longer.
 ///
 /// O(cap) for a text whose grapheme clusters are short.
-pub(crate) fn cap<T: Text>(texts: &Texts<T>, cap: Cap) -> Option<Vec<PartCut>> {
+pub(crate) fn cap<T: Text>(texts: &[Placed<T>], cap: Cap) -> Option<Vec<PartCut>> {
     let total: usize = texts.iter().map(|(_, text)| text.chars()).sum();
     if total <= cap.chars {
         return None;
@@ -80,7 +85,7 @@ pub(crate) fn cap<T: Text>(texts: &Texts<T>, cap: Cap) -> Option<Vec<PartCut>> {
 }
 
 /// `ThenaJS`'s cap: the first code points, and the marker on top.
-pub(crate) fn cap_thena<T: Text>(texts: &Texts<T>, chars: usize) -> Option<Vec<PartCut>> {
+pub(crate) fn cap_thena<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<Vec<PartCut>> {
     let total: usize = texts.iter().map(|(_, text)| text.chars()).sum();
     (total > chars).then(|| {
         let mut cuts = first_code_points(texts, chars);
@@ -90,8 +95,24 @@ pub(crate) fn cap_thena<T: Text>(texts: &Texts<T>, chars: usize) -> Option<Vec<P
         match kept {
             Some(kept) => kept.marker = marker,
             None => match last_kept(texts, chars) {
-                Some((part, head)) => cuts.insert(0, PartCut { part, cut: Some(TextCut { head, tail: 0, marker }) }),
-                None => cuts[0].cut = Some(TextCut { head: 0, tail: 0, marker }),
+                Some((part, head)) => cuts.insert(
+                    0,
+                    PartCut {
+                        part,
+                        cut: Some(TextCut {
+                            head,
+                            tail: 0,
+                            marker,
+                        }),
+                    },
+                ),
+                None => {
+                    cuts[0].cut = Some(TextCut {
+                        head: 0,
+                        tail: 0,
+                        marker,
+                    });
+                }
             },
         }
         cuts
@@ -99,7 +120,7 @@ pub(crate) fn cap_thena<T: Text>(texts: &Texts<T>, chars: usize) -> Option<Vec<P
 }
 
 /// The last text that lies wholly within the first `chars` code points, with its length.
-fn last_kept<T: Text>(texts: &Texts<T>, chars: usize) -> Option<(Option<usize>, usize)> {
+fn last_kept<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<(Option<usize>, usize)> {
     let mut start = 0;
     let mut last = None;
     for (part, text) in texts {
@@ -116,26 +137,40 @@ fn last_kept<T: Text>(texts: &Texts<T>, chars: usize) -> Option<(Option<usize>, 
 }
 
 /// Keeps the first `chars` code points of the joined texts, without a marker.
-fn first_code_points<T: Text>(texts: &Texts<T>, chars: usize) -> Vec<PartCut> {
+fn first_code_points<T: Text>(texts: &[Placed<T>], chars: usize) -> Vec<PartCut> {
     let mut left = chars;
     let mut cuts = Vec::new();
     for (part, text) in texts {
         let len = text.chars();
         if left == 0 || len > left {
-            let cut = (left > 0).then_some(TextCut { head: left, tail: 0, marker: "" });
+            let cut = (left > 0).then_some(TextCut {
+                head: left,
+                tail: 0,
+                marker: "",
+            });
             cuts.push(PartCut { part: *part, cut });
         }
         left = left.saturating_sub(len);
     }
-    if let [PartCut { part: None, cut: cut @ None }] = cuts.as_mut_slice() {
-        *cut = Some(TextCut { head: 0, tail: 0, marker: "" });
+    if let [
+        PartCut {
+            part: None,
+            cut: cut @ None,
+        },
+    ] = cuts.as_mut_slice()
+    {
+        *cut = Some(TextCut {
+            head: 0,
+            tail: 0,
+            marker: "",
+        });
     }
     cuts
 }
 
 /// Keeps at most `head` code points of the joined texts' front and `tail` of their back, marker between.
 fn cut_texts<T: Text>(
-    texts: &Texts<T>,
+    texts: &[Placed<T>],
     total: usize,
     head: usize,
     tail: usize,
@@ -154,30 +189,49 @@ fn cut_texts<T: Text>(
     // The front piece ends in p, the back piece begins in q, both moved to a cluster's edge.
     let p = (0..texts.len()).rfind(|&p| starts[p] <= head).unwrap_or(0);
     let front = starts[p] + front_piece(&texts[p].1.as_str(), head - starts[p]);
-    let q = (0..texts.len()).find(|&q| total - tail <= end(q)).unwrap_or(texts.len() - 1);
+    let q = (0..texts.len())
+        .find(|&q| total - tail <= end(q))
+        .unwrap_or(texts.len() - 1);
     let back = end(q) - back_piece(&texts[q].1.as_str(), end(q) + tail - total);
 
     let of_front = |j: usize| front.min(end(j)).saturating_sub(starts[j]);
     let of_back = |j: usize| end(j).saturating_sub(back.max(starts[j]));
-    let marked = (0..texts.len())
+    let bearer = (0..texts.len())
         .rfind(|&j| of_front(j) > 0)
         .or_else(|| (0..texts.len()).find(|&j| of_back(j) > 0))
-        .unwrap_or(if keep == ToolKeep::Tail { texts.len() - 1 } else { 0 });
+        .unwrap_or(if keep == ToolKeep::Tail {
+            texts.len() - 1
+        } else {
+            0
+        });
 
     let mut cuts = Vec::new();
     for (j, (part, text)) in texts.iter().enumerate() {
         let len = text.chars();
         let (head, tail) = (of_front(j), of_back(j));
-        if j == marked {
-            cuts.push(PartCut { part: *part, cut: Some(TextCut { head, tail, marker }) });
+        if j == bearer {
+            cuts.push(PartCut {
+                part: *part,
+                cut: Some(TextCut { head, tail, marker }),
+            });
         } else if head + tail == 0 {
             // An empty text in front of the cut or behind it was whole and stays so.
             let whole = len == 0 && (j < p || j > q);
             if !whole {
-                cuts.push(PartCut { part: *part, cut: None });
+                cuts.push(PartCut {
+                    part: *part,
+                    cut: None,
+                });
             }
         } else if head + tail < len {
-            cuts.push(PartCut { part: *part, cut: Some(TextCut { head, tail, marker: "" }) });
+            cuts.push(PartCut {
+                part: *part,
+                cut: Some(TextCut {
+                    head,
+                    tail,
+                    marker: "",
+                }),
+            });
         }
     }
     cuts
@@ -187,7 +241,10 @@ fn cut_texts<T: Text>(
 fn byte_of(text: &str, chars: usize) -> usize {
     match text.as_bytes().get(..chars) {
         Some(front) if front.is_ascii() => chars,
-        _ => text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at),
+        _ => text
+            .char_indices()
+            .nth(chars)
+            .map_or(text.len(), |(at, _)| at),
     }
 }
 
@@ -197,7 +254,10 @@ fn byte_from_back(text: &str, chars: usize) -> usize {
     if text.as_bytes()[at..].is_ascii() {
         return at;
     }
-    text.char_indices().rev().nth(chars.wrapping_sub(1)).map_or(0, |(at, _)| at)
+    text.char_indices()
+        .rev()
+        .nth(chars.wrapping_sub(1))
+        .map_or(0, |(at, _)| at)
 }
 
 /// The most code points, up to `chars`, that the text may keep at its front without breaking a grapheme cluster.

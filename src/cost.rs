@@ -100,14 +100,31 @@ pub(crate) struct Meter<'c, T> {
 const LONGEST_TOKEN: u64 = 128;
 
 /// The UTF-8 bytes above which a text is sure to have more than `max_tokens` tokens.
-pub(crate) fn longest_worth_counting<T: Text>(counter: Option<&dyn Counter<T>>, max_tokens: Option<u64>) -> Option<u64> {
-    counter.filter(|counter| counter.is_bytewise()).and(max_tokens).map(|most| most.saturating_mul(LONGEST_TOKEN))
+pub(crate) fn longest_worth_counting<T: Text>(
+    counter: Option<&dyn Counter<T>>,
+    max_tokens: Option<u64>,
+) -> Option<u64> {
+    counter
+        .filter(|counter| counter.is_bytewise())
+        .and(max_tokens)
+        .map(|most| most.saturating_mul(LONGEST_TOKEN))
 }
 
 impl<'c, T: Text> Meter<'c, T> {
     /// A meter for characters, and for tokens where there is a counter. `longest` is [`longest_worth_counting`]'s.
-    pub(crate) fn new(counter: Option<&'c dyn Counter<T>>, longest: Option<u64>, measure: bool) -> Self {
-        Self { counter, longest, measure, chars: 0, bytes: 0, tokens: 0 }
+    pub(crate) fn new(
+        counter: Option<&'c dyn Counter<T>>,
+        longest: Option<u64>,
+        measure: bool,
+    ) -> Self {
+        Self {
+            counter,
+            longest,
+            measure,
+            chars: 0,
+            bytes: 0,
+            tokens: 0,
+        }
     }
 
     /// Whether UTF-8 bytes are measured.
@@ -148,8 +165,13 @@ impl<'c, T: Text> Meter<'c, T> {
     pub(crate) fn cut_text(&mut self, text: &T, cut: &TextCut) -> Result<(), Foreign> {
         let chars = cut.chars() as u64;
         self.chars += chars;
-        let Some(counter) = self.counter else { return Ok(()) };
-        if self.longest.is_some_and(|longest| chars.saturating_mul(4) > longest) {
+        let Some(counter) = self.counter else {
+            return Ok(());
+        };
+        if self
+            .longest
+            .is_some_and(|longest| chars.saturating_mul(4) > longest)
+        {
             self.tokens += self.made_tokens(counter, &cut.apply(&text.as_str()))?;
         } else {
             self.tokens += counter.count_cut(text, cut)?;

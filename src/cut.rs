@@ -5,8 +5,8 @@ mod request;
 mod thena;
 mod walk;
 
-pub use request::count;
 pub(crate) use request::check_roles;
+pub use request::count;
 
 use crate::error::{Ceiling, Error};
 use crate::facts::Role;
@@ -41,7 +41,8 @@ pub fn plan<H: History>(
         let plan = thena::plan(history, limits, compat);
         return request::roles_first(history, auto, 0, plan);
     }
-    let walk = request::fixed_tokens(counter, tools, system).and_then(|fixed| Walk::new(history, limits, counter, fixed));
+    let walk = request::fixed_tokens(counter, tools, system)
+        .and_then(|fixed| Walk::new(history, limits, counter, fixed));
     match walk {
         Ok(mut walk) => {
             let found = Search::run(&mut walk);
@@ -61,10 +62,22 @@ struct Variant {
 
 /// Tried in this order at the newest group: the notice gives way first, then the task.
 const VARIANTS: [Variant; 4] = [
-    Variant { notice: true, task: true },
-    Variant { notice: false, task: true },
-    Variant { notice: true, task: false },
-    Variant { notice: false, task: false },
+    Variant {
+        notice: true,
+        task: true,
+    },
+    Variant {
+        notice: false,
+        task: true,
+    },
+    Variant {
+        notice: true,
+        task: false,
+    },
+    Variant {
+        notice: false,
+        task: false,
+    },
 ];
 
 /// A tail with what stands before it.
@@ -91,11 +104,17 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         if walk.len == walk.head {
             // Of a lone head, which is always kept, only tokens are counted.
             let needed = walk.base.tokens;
-            let broken = walk.limits.of(Ceiling::Tokens).filter(|&limit| needed > limit);
+            let broken = walk
+                .limits
+                .of(Ceiling::Tokens)
+                .filter(|&limit| needed > limit);
             return match broken {
-                Some(limit) if walk.limits.on_overflow == Overflow::Raise => {
-                    Err(Error::Budget { needed, limit, ceiling: Ceiling::Tokens, index: None })
-                }
+                Some(limit) if walk.limits.on_overflow == Overflow::Raise => Err(Error::Budget {
+                    needed,
+                    limit,
+                    ceiling: Ceiling::Tokens,
+                    index: None,
+                }),
                 broken => Ok(all(walk, broken.is_some())),
             };
         }
@@ -109,8 +128,13 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         }
         let mut search = Search { walk, newest };
         for variant in VARIANTS {
-            let Some(least) = search.candidate(newest, variant)? else { continue };
-            if !variant.task && (search.walk.limits.start == Start::Any || search.walk.task_before(newest)?.is_none()) {
+            let Some(least) = search.candidate(newest, variant)? else {
+                continue;
+            };
+            if !variant.task
+                && (search.walk.limits.start == Start::Any
+                    || search.walk.task_before(newest)?.is_none())
+            {
                 continue;
             }
             if search.walk.limits.fits(least.size) {
@@ -155,22 +179,34 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         if variant.notice && !walk.carried {
             if walk.limits.notice_role == NoticeRole::User {
                 if let Some(user) = task.or_else(|| walk.user_from(tail))
-                    && let Some((chars, fewer, more)) = walk.fold(user)?
+                    && let Some(change) = walk.fold(user)?
                 {
                     fold = Some(user);
-                    size.chars += chars;
-                    size.tokens = size.tokens - fewer + more;
+                    size = change.apply(size);
                 }
             } else {
                 size = size + walk.notice()?;
             }
         }
-        Ok(Some(Candidate { tail, task, fold, size }))
+        Ok(Some(Candidate {
+            tail,
+            task,
+            fold,
+            size,
+        }))
     }
 
     /// The longest tail that fits: tails only grow towards the front, so the first that fits, from the oldest on.
-    fn longest(&mut self, least: Candidate, reach: usize, variant: Variant) -> Result<Candidate, Error> {
-        let from = self.walk.boundaries().partition_point(|&boundary| boundary >= reach);
+    fn longest(
+        &mut self,
+        least: Candidate,
+        reach: usize,
+        variant: Variant,
+    ) -> Result<Candidate, Error> {
+        let from = self
+            .walk
+            .boundaries()
+            .partition_point(|&boundary| boundary >= reach);
         for k in (0..from).rev() {
             let boundary = self.walk.boundaries()[k];
             if boundary >= least.tail {
@@ -187,19 +223,43 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
 
     /// Not even the newest group fits.
     fn overflow(&mut self, newest: usize, reach: usize) -> Result<Plan, Error> {
-        let bare = Variant { notice: false, task: false };
+        let bare = Variant {
+            notice: false,
+            task: false,
+        };
         let walk = &mut *self.walk;
         let size = walk.base + walk.suffix(newest);
         if walk.limits.on_overflow == Overflow::Raise
             && let Some((ceiling, limit)) = walk.limits.broken_by(size)
         {
-            return Err(Error::Budget { needed: size.of(ceiling), limit, ceiling, index: Some(newest) });
+            return Err(Error::Budget {
+                needed: size.of(ceiling),
+                limit,
+                ceiling,
+                index: Some(newest),
+            });
         }
-        self.plan(Candidate { tail: newest, task: None, fold: None, size }, bare, reach, true)
+        self.plan(
+            Candidate {
+                tail: newest,
+                task: None,
+                fold: None,
+                size,
+            },
+            bare,
+            reach,
+            true,
+        )
     }
 
     /// The plan that sends `chosen`.
-    fn plan(&mut self, chosen: Candidate, variant: Variant, reach: usize, over_budget: bool) -> Result<Plan, Error> {
+    fn plan(
+        &mut self,
+        chosen: Candidate,
+        variant: Variant,
+        reach: usize,
+        over_budget: bool,
+    ) -> Result<Plan, Error> {
         let walk = &mut *self.walk;
         if chosen.tail == walk.head {
             return Ok(all(walk, over_budget));
@@ -208,17 +268,39 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.limits.start == Start::User
             && walk.role(chosen.tail) != Role::User
             && walk.task_before(chosen.tail)?.is_some();
-        let notice = walk.limits.notice.as_ref().filter(|_| variant.notice && !walk.carried).and_then(|text| {
-            if walk.limits.notice_role == NoticeRole::User {
-                let user = chosen.fold?;
-                let place = if chosen.task == Some(user) { 0 } else { user - chosen.tail + usize::from(chosen.task.is_some()) };
-                return Some(Notice { text: text.clone(), role: Role::User.name(), at: walk.head + place, folded: true });
-            }
-            Some(Notice { text: text.clone(), role: walk.notice_role().name(), at: walk.head, folded: false })
-        });
+        let notice = walk
+            .limits
+            .notice
+            .as_ref()
+            .filter(|_| variant.notice && !walk.carried)
+            .and_then(|text| {
+                if walk.limits.notice_role == NoticeRole::User {
+                    let user = chosen.fold?;
+                    let place = if chosen.task == Some(user) {
+                        0
+                    } else {
+                        user - chosen.tail + usize::from(chosen.task.is_some())
+                    };
+                    return Some(Notice {
+                        text: text.clone(),
+                        role: Role::User.name(),
+                        at: walk.head + place,
+                        folded: true,
+                    });
+                }
+                Some(Notice {
+                    text: text.clone(),
+                    role: walk.notice_role().name(),
+                    at: walk.head,
+                    folded: false,
+                })
+            });
         let (edits, chars_capped) = walk.edits(chosen.tail);
         let own_notice = notice.as_ref().is_some_and(|notice| !notice.folded);
-        let sent = walk.head + usize::from(chosen.task.is_some()) + (walk.len - chosen.tail) + usize::from(own_notice);
+        let sent = walk.head
+            + usize::from(chosen.task.is_some())
+            + (walk.len - chosen.tail)
+            + usize::from(own_notice);
         Ok(Plan {
             head: walk.head,
             task: chosen.task,
@@ -233,7 +315,13 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
                 chars_capped,
                 chars_sent: chosen.size.chars,
                 tokens_sent: walk.counter.map(|_| chosen.size.tokens),
-                first_changed: first_changed(walk.head, chosen.task, chosen.tail, &edits, notice.as_ref()),
+                first_changed: first_changed(
+                    walk.head,
+                    chosen.task,
+                    chosen.tail,
+                    &edits,
+                    notice.as_ref(),
+                ),
                 over_budget,
                 thinking_invalidated: false,
                 format: walk.format,
@@ -274,5 +362,8 @@ fn all<H: History>(walk: &Walk<'_, H>, over_budget: bool) -> Plan {
 
 /// The cuts of a shortened message as an edit.
 fn edit(index: usize, capped: &crate::format::chat::Capped) -> Edit {
-    Edit { index, cuts: capped.cuts.clone() }
+    Edit {
+        index,
+        cuts: capped.cuts.clone(),
+    }
 }

@@ -98,10 +98,22 @@ impl fmt::Display for Error {
                 write!(f, ": expected {}, found {}", misfit.expected, misfit.found)
             }
             Self::NotThereYet { index, format } => {
-                write!(f, "messages[{index}] looks like {format}, which is not there yet")
+                write!(
+                    f,
+                    "messages[{index}] looks like {format}, which is not there yet"
+                )
             }
-            Self::Budget { needed, limit, ceiling, .. } => {
-                write!(f, "the newest group needs {needed} of {}, but there are {limit}", ceiling.option())
+            Self::Budget {
+                needed,
+                limit,
+                ceiling,
+                ..
+            } => {
+                write!(
+                    f,
+                    "the newest group needs {needed} of {}, but there are {limit}",
+                    ceiling.option()
+                )
             }
             Self::Foreign(_) => f.write_str("an error of a caller's own code"),
         }
@@ -121,7 +133,10 @@ pub(crate) enum ReadError {
 impl ReadError {
     pub(crate) fn at(self, index: usize) -> Error {
         match self {
-            Self::Misfit(misfit) => Error::Format { index: Some(index), misfit },
+            Self::Misfit(misfit) => Error::Format {
+                index: Some(index),
+                misfit,
+            },
             Self::NotThereYet(format) => Error::NotThereYet { index, format },
             Self::Foreign(foreign) => Error::Foreign(foreign),
         }

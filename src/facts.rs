@@ -17,7 +17,14 @@ pub enum Role {
 
 impl Role {
     /// All roles, in the order of their discriminants.
-    pub const ALL: [Self; 6] = [Self::System, Self::Developer, Self::User, Self::Assistant, Self::Tool, Self::Function];
+    pub const ALL: [Self; 6] = [
+        Self::System,
+        Self::Developer,
+        Self::User,
+        Self::Assistant,
+        Self::Tool,
+        Self::Function,
+    ];
 
     /// The role as it stands on the wire.
     #[must_use]
@@ -44,6 +51,12 @@ impl Role {
             "function" => Self::Function,
             _ => return None,
         })
+    }
+
+    /// Whether the message answers a call.
+    #[must_use]
+    pub const fn is_result(self) -> bool {
+        matches!(self, Self::Tool | Self::Function)
     }
 
     /// Whether the message instructs rather than converses.

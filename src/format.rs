@@ -32,7 +32,15 @@ impl Format {
 }
 
 /// What stands at `path` is not what should.
-pub(crate) fn misfit<V: Value>(path: impl Into<String>, found: Option<&V>, expected: &'static str) -> Misfit {
+pub(crate) fn misfit<V: Value>(
+    path: impl Into<String>,
+    found: Option<&V>,
+    expected: &'static str,
+) -> Misfit {
     let found = found.map_or_else(|| "nothing".to_owned(), Value::type_name);
-    Misfit { path: path.into(), found, expected }
+    Misfit {
+        path: path.into(),
+        found,
+        expected,
+    }
 }

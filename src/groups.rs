@@ -32,15 +32,23 @@ fn match_run<T: Text>(calls: &[Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usiz
     let mut answered = vec![false; calls.len()];
     let mut answers = vec![None; results.len()];
     for (result, answer) in results.iter().zip(&mut answers) {
-        let of_id = |&k: &usize| !answered[k] && calls[k].family == result.family && same_id(&calls[k], result);
+        let of_id = |&k: &usize| {
+            !answered[k] && calls[k].family == result.family && same_id(&calls[k], result)
+        };
         *answer = (0..calls.len()).rev().find(of_id);
         if let Some(k) = *answer {
             answered[k] = true;
         }
     }
-    for (result, answer) in results.iter().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
+    for (result, answer) in results
+        .iter()
+        .zip(&mut answers)
+        .filter(|(_, answer)| answer.is_none())
+    {
         let by_place = |&k: &usize| {
-            !answered[k] && calls[k].family == result.family && (calls[k].id.is_none() || result.id.is_none())
+            !answered[k]
+                && calls[k].family == result.family
+                && (calls[k].id.is_none() || result.id.is_none())
         };
         *answer = (0..calls.len()).find(by_place);
         if let Some(k) = *answer {
@@ -71,7 +79,13 @@ pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
             Links::Calls(calls) => {
                 let run: Vec<&Tie<T>> = links[i + 1..]
                     .iter()
-                    .map_while(|link| if let Links::Result(tie) = link { Some(tie) } else { None })
+                    .map_while(|link| {
+                        if let Links::Result(tie) = link {
+                            Some(tie)
+                        } else {
+                            None
+                        }
+                    })
                     .collect();
                 let (answered_by, answered) = match_run(calls, &run);
                 for (k, answer) in answered_by.iter().enumerate() {
@@ -80,7 +94,9 @@ pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
                     }
                 }
                 // Opening an id anew closes an older open call for good.
-                close(&mut open, &mut unanswered, |tie| calls.iter().any(|call| same_id(call, tie)));
+                close(&mut open, &mut unanswered, |tie| {
+                    calls.iter().any(|call| same_id(call, tie))
+                });
                 for (k, call) in calls.iter().enumerate().filter(|&(k, _)| !answered[k]) {
                     close(&mut open, &mut unanswered, |tie| same_id(call, tie));
                     open.push((i, k, call));
@@ -90,7 +106,9 @@ pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
                 if answers[i] == Answer::InRun {
                     continue;
                 }
-                let call = open.iter().rposition(|(_, _, call)| call.family == tie.family && same_id(call, tie));
+                let call = open
+                    .iter()
+                    .rposition(|(_, _, call)| call.family == tie.family && same_id(call, tie));
                 answers[i] = match call {
                     Some(call) => Answer::Late(open.remove(call).0),
                     None => Answer::Orphan,
@@ -100,7 +118,10 @@ pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
     }
     unanswered.extend(open.into_iter().map(|(i, k, _)| (i, k)));
     unanswered.sort_unstable();
-    Pairing { answers, unanswered }
+    Pairing {
+        answers,
+        unanswered,
+    }
 }
 
 /// Takes the open calls that `is_closed` out: they will never be answered.
@@ -137,7 +158,14 @@ pub(crate) struct Backward<T> {
 impl<T: Text> Backward<T> {
     /// A walk over the messages before `end`.
     pub(crate) fn new(end: usize) -> Self {
-        Self { stretch: Vec::new(), end, turns: 0, run: 0, pending: Vec::new(), boundaries: Vec::new() }
+        Self {
+            stretch: Vec::new(),
+            end,
+            turns: 0,
+            run: 0,
+            pending: Vec::new(),
+            boundaries: Vec::new(),
+        }
     }
 
     /// The boundaries found so far, newest first: complete behind and including the last.
@@ -181,7 +209,10 @@ impl<T: Text> Backward<T> {
     fn has_answers_in_order(&self, calls: &[Tie<T>]) -> bool {
         self.stretch.len() == calls.len()
             && self.run == calls.len()
-            && self.results_of_run().zip(calls).all(|(result, call)| result.family == call.family && same_id(result, call))
+            && self
+                .results_of_run()
+                .zip(calls)
+                .all(|(result, call)| result.family == call.family && same_id(result, call))
     }
 
     /// The message before the stretch begins a group of its own with it.
@@ -194,7 +225,11 @@ impl<T: Text> Backward<T> {
 
     /// A call of an id, answered or not, hides every older one from the results behind it.
     fn forget(&mut self, calls: &[Tie<T>]) {
-        self.pending.retain(|id| !calls.iter().any(|call| call.id.as_ref().is_some_and(|call| call.same(id))));
+        self.pending.retain(|id| {
+            !calls
+                .iter()
+                .any(|call| call.id.as_ref().is_some_and(|call| call.same(id)))
+        });
     }
 
     /// Says that there is no older message: what is still open is settled as it stands.
@@ -206,10 +241,14 @@ impl<T: Text> Backward<T> {
 
     /// The results of the run at the front of the stretch, oldest first.
     fn results_of_run(&self) -> impl Iterator<Item = &Tie<T>> {
-        self.stretch.iter().rev().take(self.run).filter_map(|link| match link {
-            Links::Result(tie) => Some(tie),
-            _ => None,
-        })
+        self.stretch
+            .iter()
+            .rev()
+            .take(self.run)
+            .filter_map(|link| match link {
+                Links::Result(tie) => Some(tie),
+                _ => None,
+            })
     }
 
     /// Results of the run that have an id and no answer wait for an older call. `answered` takes the place in the run.
@@ -233,7 +272,12 @@ impl<T: Text> Backward<T> {
         let front = usize::from(!matches!(self.stretch.last(), Some(Links::Result(_))));
         if self.turns > front {
             let links: Vec<&Links<T>> = self.stretch.iter().rev().collect();
-            self.boundaries.extend(inner_boundaries(&links).into_iter().rev().map(|i| start + i));
+            self.boundaries.extend(
+                inner_boundaries(&links)
+                    .into_iter()
+                    .rev()
+                    .map(|i| start + i),
+            );
         }
         self.boundaries.push(start);
         self.end = start;
@@ -256,11 +300,11 @@ fn inner_boundaries<T: Text>(links: &[&Links<T>]) -> Vec<usize> {
     }
     let mut weld = welded_to[0];
     let mut boundaries = Vec::new();
-    for i in 1..links.len() {
+    for (i, &reach) in welded_to.iter().enumerate().skip(1) {
         if i > weld && pairing.answers[i] == Answer::NoResult {
             boundaries.push(i);
         }
-        weld = weld.max(welded_to[i]);
+        weld = weld.max(reach);
     }
     boundaries
 }

@@ -64,7 +64,9 @@ pub struct Plan {
 impl Plan {
     /// Indices of the kept messages, in order.
     pub fn kept(&self) -> impl Iterator<Item = usize> {
-        (0..self.head).chain(self.task).chain(self.tail..self.report.messages_original)
+        (0..self.head)
+            .chain(self.task)
+            .chain(self.tail..self.report.messages_original)
     }
 
     /// Whether the result is the history itself.
@@ -75,7 +77,13 @@ impl Plan {
 }
 
 /// The first place of the result where it differs from the history.
-pub(crate) fn first_changed(head: usize, task: Option<usize>, tail: usize, edits: &[Edit], notice: Option<&Notice>) -> Option<usize> {
+pub(crate) fn first_changed(
+    head: usize,
+    task: Option<usize>,
+    tail: usize,
+    edits: &[Edit],
+    notice: Option<&Notice>,
+) -> Option<usize> {
     // Where the kept messages stop standing at their own places.
     let moved = match task {
         Some(task) if task != head => Some(head),
@@ -85,5 +93,8 @@ pub(crate) fn first_changed(head: usize, task: Option<usize>, tail: usize, edits
     };
     // An edit behind that place is at or behind it in the result too; one before it stands at its own index.
     let edited = edits.first().map(|edit| edit.index);
-    [moved, edited, notice.map(|notice| notice.at)].into_iter().flatten().min()
+    [moved, edited, notice.map(|notice| notice.at)]
+        .into_iter()
+        .flatten()
+        .min()
 }

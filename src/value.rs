@@ -124,7 +124,7 @@ pub trait Value: Clone {
     /// Whether keys can be read from this.
     fn is_record(&self) -> bool;
 
-    /// Names and values of a mapping with string keys, in order; empty for anything else.
+    /// Names and values of a mapping, in order; empty for anything else.
     ///
     /// # Errors
     /// What the caller's own object raised.

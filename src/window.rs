@@ -64,7 +64,11 @@ impl TrimTo {
 
     /// The grid's step for a ceiling of `size`, in the ceiling's unit, at least 1.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // sizes are far below 2^53
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )] // sizes are far below 2^53
     pub fn step(self, size: u64) -> u64 {
         (((1.0 - self.0) * size as f64 + 0.5).floor() as u64).max(1)
     }
@@ -180,7 +184,8 @@ impl Limits {
 
     /// The first ceiling that `size` breaks, with its limit.
     pub(crate) fn broken_by(&self, size: Size) -> Option<(Ceiling, u64)> {
-        self.ceilings().find(|&(ceiling, limit)| size.of(ceiling) > limit)
+        self.ceilings()
+            .find(|&(ceiling, limit)| size.of(ceiling) > limit)
     }
 
     pub(crate) fn fits(&self, size: Size) -> bool {

@@ -222,22 +222,22 @@ class Session(RuleBasedStateMachine):
 
     def assert_cut_stays(self, plan: backcut.Plan) -> None:
         """With ``trim_to`` the cut of the last call stays as long as what it keeps, grown meanwhile, still fits."""
-        cut = next((i for i, index in enumerate(plan.kept) if index != i), None)
-        if "trim_to" in self.options and self.last is not None and cut is not None:
+        if "trim_to" in self.options and self.last is not None and plan.report.window_trimmed:
             length, before = self.last
-            missing = sorted(set(range(length)) - set(before.kept))
-            tail = missing[-1] + 1 if missing else 0
-            behind_grid = tail >= head_length(self.history) + newest(self.history[head_length(self.history) : length])
             grown = [*before.kept, *range(length, len(self.history))]
-            had_user = any(message["role"] == "user" for message in self.history[:length])
-            same_rule = had_user or all(message["role"] != "user" for message in self.history)  # the first user turn moves the cut
-            same_shape = same_rule and (before.notice is None, before.report.task_dropped) == (
-                plan.notice is None,
-                plan.report.task_dropped,
-            )
-            if missing and not behind_grid and same_shape and not before.edits and not plan.edits and self.fits(grown, plan):
+            if self.same_grid(before, plan, length) and self.fits(grown, plan):
                 assert list(plan.kept) == grown
         self.last = (len(self.history), plan)
+
+    def same_grid(self, before: backcut.Plan, plan: backcut.Plan, length: int) -> bool:
+        """Whether the last call cut on the grid, and nothing but the history's length is different now."""
+        missing = set(range(length)) - set(before.kept)
+        h = head_length(self.history)
+        on_grid = bool(missing) and max(missing) + 1 < h + newest(self.history[h:length])
+        one_ceiling = len(self.options.keys() & {"max_turns", "max_chars", "max_tokens"}) == 1  # each has a grid of its own
+        first_user = next((i for i, message in enumerate(self.history) if message["role"] == "user"), 0)  # it moves every cut
+        same_shape = (before.notice is None, before.report.task_dropped) == (plan.notice is None, plan.report.task_dropped)
+        return on_grid and one_ceiling and first_user < length and same_shape and not before.edits and not plan.edits
 
     def fits(self, kept: Sequence[int], plan: backcut.Plan) -> bool:
         messages = [self.history[i] for i in kept]

@@ -24,25 +24,52 @@ pub(super) fn cut<H: History>(
         let tail = search.walk.boundaries()[k];
         if tail <= newest.tail && search.is_allowed(tail, variant)? {
             let bare = search.walk.base + search.walk.suffix(tail);
-            let hopeless = limits.ceilings().all(|(ceiling, limit)| bare.of(ceiling) > limit);
-            candidates.push((tail, if hopeless { None } else { search.candidate(tail, variant)? }));
+            let hopeless = limits
+                .ceilings()
+                .all(|(ceiling, limit)| bare.of(ceiling) > limit);
+            candidates.push((
+                tail,
+                if hopeless {
+                    None
+                } else {
+                    search.candidate(tail, variant)?
+                },
+            ));
         }
     }
     let mut furthest = 0;
     for (ceiling, limit) in limits.ceilings() {
         // The longest tail is the first from which on everything fits.
-        let fits = |candidate: &Option<Candidate>| candidate.is_some_and(|candidate| candidate.size.of(ceiling) <= limit);
-        let fitting = candidates.iter().rposition(|(_, candidate)| !fits(candidate)).map_or(0, |k| k + 1);
+        let fits = |candidate: &Option<Candidate>| {
+            candidate.is_some_and(|candidate| candidate.size.of(ceiling) <= limit)
+        };
+        let fitting = candidates
+            .iter()
+            .rposition(|(_, candidate)| !fits(candidate))
+            .map_or(0, |k| k + 1);
         let whole = search.walk.base + search.walk.suffix(search.walk.head);
         if fitting == 0 && whole.of(ceiling) <= limit {
             // This ceiling asks for no cut.
             continue;
         }
-        let step = share.step(if ceiling == Ceiling::Tokens { limit.saturating_mul(BYTES_PER_TOKEN) } else { limit });
-        let dropped: Vec<u64> = candidates.iter().map(|&(tail, _)| dropped(search, ceiling, tail)).collect();
+        let step = share.step(if ceiling == Ceiling::Tokens {
+            limit.saturating_mul(BYTES_PER_TOKEN)
+        } else {
+            limit
+        });
+        let dropped: Vec<u64> = candidates
+            .iter()
+            .map(|&(tail, _)| dropped(search, ceiling, tail))
+            .collect();
         // The grid line behind the last boundary that is too early.
-        let line = fitting.checked_sub(1).map_or(1, |early| dropped[early] / step + 1).max(1) * step;
-        let at = (fitting..candidates.len()).find(|&k| dropped[k] >= line).unwrap_or(candidates.len() - 1);
+        let line = fitting
+            .checked_sub(1)
+            .map_or(1, |early| dropped[early] / step + 1)
+            .max(1)
+            * step;
+        let at = (fitting..candidates.len())
+            .find(|&k| dropped[k] >= line)
+            .unwrap_or(candidates.len() - 1);
         furthest = furthest.max(at);
     }
     Ok(candidates[furthest].1.unwrap_or(newest))

@@ -28,7 +28,10 @@ pub fn count<H: History>(
     for index in 0..history.len() {
         let message = history.message(index)?;
         let mut meter = Meter::new(Some(counter), None, false);
-        let reading = Reading { auto, shorten: Shorten::Not };
+        let reading = Reading {
+            auto,
+            shorten: Shorten::Not,
+        };
         chat::read(&message, reading, &mut meter).map_err(|error| error.at(index))?;
         sum += meter.tokens;
     }
@@ -56,32 +59,56 @@ pub(super) fn fixed_tokens<V: Value>(
 fn system_tokens<V: Value>(system: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
     let wrong = |path: String, value: &V, expected| {
         let found = value.type_name();
-        Error::Format { index: None, misfit: Misfit { path, found, expected } }
+        Error::Format {
+            index: None,
+            misfit: Misfit {
+                path,
+                found,
+                expected,
+            },
+        }
     };
     let mut sum = FIGURES.message + counter.role(Role::System)?;
     if let Some(text) = system.text() {
         return Ok(sum + counter.count(&text)?);
     }
     let Some(len) = system.list() else {
-        return Err(wrong("system".to_owned(), system, "a string or a list of texts"));
+        return Err(wrong(
+            "system".to_owned(),
+            system,
+            "a string or a list of texts",
+        ));
     };
     for k in 0..len {
         let Some(part) = system.item(k) else { break };
         let text = match part.text() {
             Some(text) => Some(text),
-            None if part.is_record() => part.get(crate::value::Key::Text)?.and_then(|text| text.text()),
+            None if part.is_record() => part
+                .get(crate::value::Key::Text)?
+                .and_then(|text| text.text()),
             None => None,
         };
         match text {
             Some(text) => sum += counter.count(&text)?,
-            None => return Err(wrong(cost::place("system", k), &part, "a string or a mapping with text")),
+            None => {
+                return Err(wrong(
+                    cost::place("system", k),
+                    &part,
+                    "a string or a mapping with text",
+                ));
+            }
         }
     }
     Ok(sum)
 }
 
 /// Checks the roles of messages `from..to`, oldest first.
-pub(crate) fn check_roles<H: History>(history: &H, auto: bool, from: usize, to: usize) -> Result<(), Error> {
+pub(crate) fn check_roles<H: History>(
+    history: &H,
+    auto: bool,
+    from: usize,
+    to: usize,
+) -> Result<(), Error> {
     for index in from..to {
         let message = history.message(index)?;
         chat::role(&message, auto).map_err(|error| error.at(index))?;
@@ -91,7 +118,12 @@ pub(crate) fn check_roles<H: History>(history: &H, auto: bool, from: usize, to: 
 
 /// Lets the error of the oldest wrong role go before any other. `unread`: in front of it no role has been looked at, except
 /// those that the history is known to have in order.
-pub(super) fn roles_first<H: History, R>(history: &H, auto: bool, unread: usize, found: Result<R, Error>) -> Result<R, Error> {
+pub(super) fn roles_first<H: History, R>(
+    history: &H,
+    auto: bool,
+    unread: usize,
+    found: Result<R, Error>,
+) -> Result<R, Error> {
     match found {
         Err(error @ Error::Foreign(_)) => Err(error),
         Err(error) => {

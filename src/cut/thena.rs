@@ -9,8 +9,16 @@ use crate::value::History;
 use crate::window::{Compat, Limits};
 
 /// Plans a trim by `ThenaJS`'s rules. O(messages).
-pub(super) fn plan<H: History>(history: &H, limits: &Limits, compat: Compat) -> Result<Plan, Error> {
-    let Compat::Thena { max_turns, max_chars, max_chars_per_tool } = compat;
+pub(super) fn plan<H: History>(
+    history: &H,
+    limits: &Limits,
+    compat: Compat,
+) -> Result<Plan, Error> {
+    let Compat::Thena {
+        max_turns,
+        max_chars,
+        max_chars_per_tool,
+    } = compat;
     let auto = limits.format.is_none();
     let len = history.len();
     let mut body: Vec<(Role, u64, Option<Box<Capped>>)> = Vec::new();
@@ -22,7 +30,8 @@ pub(super) fn plan<H: History>(history: &H, limits: &Limits, compat: Compat) -> 
             head += 1;
             continue;
         }
-        let (chars, capped) = chat::thena(&message, role, auto, max_chars_per_tool).map_err(|error| error.at(index))?;
+        let (chars, capped) = chat::thena(&message, role, auto, max_chars_per_tool)
+            .map_err(|error| error.at(index))?;
         body.push((role, chars, capped));
     }
 
@@ -50,12 +59,26 @@ pub(super) fn plan<H: History>(history: &H, limits: &Limits, compat: Compat) -> 
     }
 
     let tail = head + first;
-    let sent = || body[first..].iter().enumerate().filter_map(|(k, (_, _, capped))| Some((tail + k, capped.as_deref()?)));
-    let edits: Vec<Edit> = sent().map(|(index, capped)| super::edit(index, capped)).collect();
+    let sent = || {
+        body[first..]
+            .iter()
+            .enumerate()
+            .filter_map(|(k, (_, _, capped))| Some((tail + k, capped.as_deref()?)))
+    };
+    let edits: Vec<Edit> = sent()
+        .map(|(index, capped)| super::edit(index, capped))
+        .collect();
     // The marker stands on top of the cap, so that a text may even grow by it.
-    let chars_capped = sent().map(|(_, capped)| capped.from.saturating_sub(capped.chars())).sum();
+    let chars_capped = sent()
+        .map(|(_, capped)| capped.from.saturating_sub(capped.chars()))
+        .sum();
     let text = limits.notice.as_ref().filter(|_| trimmed);
-    let notice = text.map(|text| Notice { text: text.clone(), role: Role::System.name(), at: head, folded: false });
+    let notice = text.map(|text| Notice {
+        text: text.clone(),
+        role: Role::System.name(),
+        at: head,
+        folded: false,
+    });
     Ok(Plan {
         head,
         task: None,

@@ -21,6 +21,25 @@ struct Message {
     tokens: u64,
 }
 
+/// What folding a notice into a user turn changes.
+#[derive(Clone, Copy)]
+pub(super) struct Fold {
+    chars: u64,
+    /// Tokens of the text that gives way to the longer one.
+    tokens_less: u64,
+    tokens_more: u64,
+}
+
+impl Fold {
+    pub fn apply(self, size: Size) -> Size {
+        Size {
+            chars: size.chars + self.chars,
+            tokens: size.tokens - self.tokens_less + self.tokens_more,
+            ..size
+        }
+    }
+}
+
 /// A history, read from its end as far as somebody asked.
 pub(super) struct Walk<'a, H: History> {
     history: &'a H,
@@ -55,16 +74,24 @@ pub(super) struct Walk<'a, H: History> {
     task_size: Option<(usize, Size)>,
     /// In front of this index there is no user turn.
     no_user_before: usize,
-    /// What folding the notice into a user turn changes: its index; characters more, tokens less, tokens more.
-    fold: Option<(usize, Option<(u64, u64, u64)>)>,
+    /// The user turn into which the notice was last thought folded, and what that changes.
+    fold: Option<(usize, Option<Fold>)>,
     notice: Option<Size>,
 }
 
 impl<'a, H: History> Walk<'a, H> {
     /// Reads the head. `fixed`: tokens of the request beside its messages.
-    pub fn new(history: &'a H, limits: &'a Limits, counter: Option<&'a dyn Counter<TextOf<H>>>, fixed: u64) -> Result<Self, Error> {
+    pub fn new(
+        history: &'a H,
+        limits: &'a Limits,
+        counter: Option<&'a dyn Counter<TextOf<H>>>,
+        fixed: u64,
+    ) -> Result<Self, Error> {
         let auto = limits.format.is_none();
-        let reading = Reading { auto, shorten: limits.cap.map_or(Shorten::Not, Shorten::To) };
+        let reading = Reading {
+            auto,
+            shorten: limits.cap.map_or(Shorten::Not, Shorten::To),
+        };
         let len = history.len();
         let mut walk = Self {
             history,
@@ -76,7 +103,11 @@ impl<'a, H: History> Walk<'a, H> {
             head: 0,
             head_role: None,
             carried: false,
-            base: Size { turns: 0, chars: 0, tokens: fixed },
+            base: Size {
+                turns: 0,
+                chars: 0,
+                tokens: fixed,
+            },
             longest: longest_worth_counting(counter, limits.max_tokens.map(NonZeroU64::get)),
             messages: Vec::with_capacity(len.min(256)),
             measures: Vec::new(),
@@ -133,7 +164,11 @@ impl<'a, H: History> Walk<'a, H> {
             return Size::default();
         }
         let Message { chars, tokens, .. } = *self.at(index);
-        Size { turns: (self.len - index) as u64, chars, tokens }
+        Size {
+            turns: (self.len - index) as u64,
+            chars,
+            tokens,
+        }
     }
 
     /// Characters and bytes of `index` and all behind it, as a grid measures them.
@@ -192,7 +227,9 @@ impl<'a, H: History> Walk<'a, H> {
             }
         };
         // Boundaries further back may have been found on the way; the group begins at the last one before `index`.
-        let older = self.boundaries().partition_point(|&boundary| boundary > index);
+        let older = self
+            .boundaries()
+            .partition_point(|&boundary| boundary > index);
         let begin = self.boundaries().get(older).copied().unwrap_or(begin);
         while self.unread() > begin {
             self.read_one(self.wants_tokens())?;
@@ -211,7 +248,11 @@ impl<'a, H: History> Walk<'a, H> {
     /// Whether a grid needs the tokens of the next older message.
     fn wants_tokens(&self) -> bool {
         let tokens = self.base.tokens + self.suffix(self.unread()).tokens;
-        self.limits.trim_to.is_some() && self.limits.of(Ceiling::Tokens).is_some_and(|limit| tokens <= limit)
+        self.limits.trim_to.is_some()
+            && self
+                .limits
+                .of(Ceiling::Tokens)
+                .is_some_and(|limit| tokens <= limit)
     }
 
     /// The role of a message of the body, read or not.
@@ -246,9 +287,17 @@ impl<'a, H: History> Walk<'a, H> {
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
         let mut meter = Meter::new(counter, self.longest, measured);
-        let read = chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(index))?;
-        let (chars, tokens) = self.messages.last().map_or((0, 0), |newer| (newer.chars, newer.tokens));
-        self.messages.push(Message { role: read.role, chars: chars + meter.chars, tokens: tokens + meter.tokens });
+        let read =
+            chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(index))?;
+        let (chars, tokens) = self
+            .messages
+            .last()
+            .map_or((0, 0), |newer| (newer.chars, newer.tokens));
+        self.messages.push(Message {
+            role: read.role,
+            chars: chars + meter.chars,
+            tokens: tokens + meter.tokens,
+        });
         if read.role == Role::User {
             self.users.push(index);
         }
@@ -298,7 +347,11 @@ impl<'a, H: History> Walk<'a, H> {
                 let message = self.history.message(task)?;
                 let mut meter = Meter::new(self.counter, self.longest, false);
                 chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(task))?;
-                let size = Size { turns: 1, chars: meter.chars, tokens: meter.tokens };
+                let size = Size {
+                    turns: 1,
+                    chars: meter.chars,
+                    tokens: meter.tokens,
+                };
                 self.task_size = Some((task, size));
                 Ok(size)
             }
@@ -318,20 +371,29 @@ impl<'a, H: History> Walk<'a, H> {
         if let Some(size) = self.notice {
             return Ok(size);
         }
-        let Some(text) = &self.limits.notice else { return Ok(Size::default()) };
+        let Some(text) = &self.limits.notice else {
+            return Ok(Size::default());
+        };
         let tokens = match self.counter {
-            Some(counter) => FIGURES.message + counter.role(self.notice_role())? + counter.count_str(text)?,
+            Some(counter) => {
+                FIGURES.message + counter.role(self.notice_role())? + counter.count_str(text)?
+            }
             None => 0,
         };
-        let size = Size { turns: 0, chars: text.chars().count() as u64, tokens };
+        let size = Size {
+            turns: 0,
+            chars: text.chars().count() as u64,
+            tokens,
+        };
         self.notice = Some(size);
         Ok(size)
     }
 
-    /// What folding the notice into user turn `index` changes: characters more, tokens less, tokens more; `None` where
-    /// nothing is folded.
-    pub fn fold(&mut self, index: usize) -> Result<Option<(u64, u64, u64)>, Error> {
-        let Some(notice) = &self.limits.notice else { return Ok(None) };
+    /// What folding the notice into user turn `index` changes; `None` where nothing is folded.
+    pub fn fold(&mut self, index: usize) -> Result<Option<Fold>, Error> {
+        let Some(notice) = &self.limits.notice else {
+            return Ok(None);
+        };
         if let Some((of, change)) = self.fold
             && of == index
         {
@@ -339,13 +401,31 @@ impl<'a, H: History> Walk<'a, H> {
         }
         let message = self.history.message(index)?;
         let chars = notice.chars().count() as u64;
+        let count = |text: &str| {
+            self.counter
+                .map_or(Ok(0), |counter| counter.count_str(text))
+        };
         let change = match chat::notice_place(&message, notice)? {
             NoticePlace::There => None,
-            NoticePlace::Alone => Some((chars, 0, self.counter.map_or(Ok(0), |counter| counter.count_str(notice))?)),
-            NoticePlace::Before(text) => Some(match self.counter {
-                Some(counter) => (chars + 2, counter.count(&text)?, counter.count_behind(&format!("{notice}\n\n"), &text)?),
-                None => (chars + 2, 0, 0),
+            NoticePlace::Alone => Some(Fold {
+                chars,
+                tokens_less: 0,
+                tokens_more: count(notice)?,
             }),
+            NoticePlace::Before(text) => {
+                let (tokens_less, tokens_more) = match self.counter {
+                    Some(counter) => (
+                        counter.count(&text)?,
+                        counter.count_behind(&format!("{notice}\n\n"), &text)?,
+                    ),
+                    None => (0, 0),
+                };
+                Some(Fold {
+                    chars: chars + 2,
+                    tokens_less,
+                    tokens_more,
+                })
+            }
         };
         self.fold = Some((index, change));
         Ok(change)
@@ -360,7 +440,12 @@ impl<'a, H: History> Walk<'a, H> {
         let boundaries = self.boundaries();
         let older = boundaries.partition_point(|&boundary| boundary > reach);
         match boundaries.get(older) {
-            Some(&start) if start < reach => older.checked_sub(1).map_or(self.len, |next| boundaries[next]) - reach,
+            Some(&start) if start < reach => {
+                older
+                    .checked_sub(1)
+                    .map_or(self.len, |next| boundaries[next])
+                    - reach
+            }
             _ => 0,
         }
     }
@@ -368,7 +453,14 @@ impl<'a, H: History> Walk<'a, H> {
     /// Edits of the shortened observations from `tail` on, oldest first, and the characters that went.
     pub fn edits(&self, tail: usize) -> (Vec<Edit>, u64) {
         let sent = self.capped.iter().rev().filter(|(index, _)| *index >= tail);
-        let gone = sent.clone().map(|(_, capped)| capped.from - capped.chars()).sum();
-        (sent.map(|(index, capped)| super::edit(*index, capped)).collect(), gone)
+        let gone = sent
+            .clone()
+            .map(|(_, capped)| capped.from - capped.chars())
+            .sum();
+        (
+            sent.map(|(index, capped)| super::edit(*index, capped))
+                .collect(),
+            gone,
+        )
     }
 }

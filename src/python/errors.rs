@@ -22,20 +22,27 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     static OPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static BUDGET: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let value = match error {
-        Error::Format { index, misfit } => FORMAT.import(py, "backcut.errors", "FormatError")?.call1((
-            index,
-            misfit.path,
-            misfit.found,
-            misfit.expected,
-        ))?,
-        Error::NotThereYet { index, format } => OPTION.import(py, "backcut.errors", "OptionError")?.call1((
-            "format",
-            "auto",
-            format!("messages[{index}] looks like {format}, which is not there yet"),
-        ))?,
-        Error::Budget { needed, limit, ceiling, index } => {
-            BUDGET.import(py, "backcut.errors", "BudgetError")?.call1((needed, limit, ceiling.option(), index))?
+        Error::Format { index, misfit } => FORMAT
+            .import(py, "backcut.errors", "FormatError")?
+            .call1((index, misfit.path, misfit.found, misfit.expected))?,
+        Error::NotThereYet { index, format } => {
+            OPTION.import(py, "backcut.errors", "OptionError")?.call1((
+                "format",
+                "auto",
+                format!("messages[{index}] looks like {format}, which is not there yet"),
+            ))?
         }
+        Error::Budget {
+            needed,
+            limit,
+            ceiling,
+            index,
+        } => BUDGET.import(py, "backcut.errors", "BudgetError")?.call1((
+            needed,
+            limit,
+            ceiling.option(),
+            index,
+        ))?,
         Error::Foreign(Foreign(foreign)) => {
             return Ok(match foreign.downcast::<PyErr>() {
                 Ok(error) => *error,

@@ -47,12 +47,18 @@ pub(super) struct Memo {
 
 impl Memo {
     pub(super) fn new() -> Self {
-        Self { shards: std::array::from_fn(|_| Mutex::default()) }
+        Self {
+            shards: std::array::from_fn(|_| Mutex::default()),
+        }
     }
 
     /// The key of a text under a variant; 0 is the text itself.
     pub(super) fn key(text: &Bound<'_, PyString>, chars: usize, variant: u64) -> PyResult<MemoKey> {
-        Ok(MemoKey { hash: text.hash()?, chars, variant })
+        Ok(MemoKey {
+            hash: text.hash()?,
+            chars,
+            variant,
+        })
     }
 
     fn shard(&self, key: MemoKey) -> &Mutex<Shard> {
@@ -62,9 +68,14 @@ impl Memo {
     /// The count of a text that was remembered. O(1) for the same object, else O(chars) to compare.
     pub(super) fn get(&self, text: &Bound<'_, PyString>, key: MemoKey) -> Option<u64> {
         let py = text.py();
-        let same = |entry: &&Entry| entry.text.is(text) || text.as_any().eq(entry.text.bind(py)).unwrap_or(false);
+        let same = |entry: &&Entry| {
+            entry.text.is(text) || text.as_any().eq(entry.text.bind(py)).unwrap_or(false)
+        };
         // A thread that panicked here left a whole map behind.
-        let mut shard = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self
+            .shard(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = shard.young.get(&key).filter(same) {
             return Some(entry.tokens);
         }
@@ -80,14 +91,21 @@ impl Memo {
         if key.chars > MOST_CHARS / SHARDS / 2 {
             return;
         }
-        let entry = Entry { text: text.clone().unbind(), tokens };
-        self.shard(key).lock().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
+        let entry = Entry {
+            text: text.clone().unbind(),
+            tokens,
+        };
+        self.shard(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, entry);
     }
 }
 
 impl Shard {
     fn insert(&mut self, key: MemoKey, entry: Entry) {
-        let full = self.young.len() >= MOST_TEXTS / SHARDS / 2 || self.young_chars + key.chars > MOST_CHARS / SHARDS / 2;
+        let full = self.young.len() >= MOST_TEXTS / SHARDS / 2
+            || self.young_chars + key.chars > MOST_CHARS / SHARDS / 2;
         if full {
             self.old = std::mem::take(&mut self.young);
             self.young_chars = 0;

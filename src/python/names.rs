@@ -30,11 +30,16 @@ thread_local! {
 
 /// The values of a dict under the keys that are asked for, null being absent, in one walk over its entries.
 #[inline]
-pub(super) fn fields<'py, const N: usize>(dict: &Bound<'py, PyDict>, keys: &[Key; N]) -> [Option<Bound<'py, PyAny>>; N] {
+pub(super) fn fields<'py, const N: usize>(
+    dict: &Bound<'py, PyDict>,
+    keys: &[Key; N],
+) -> [Option<Bound<'py, PyAny>>; N] {
     let mut fields = [const { None }; N];
     NAMES.with(|names| {
         // Taken once for the whole dict. It is free, for nothing below runs a caller's code.
-        let Ok(mut names) = names.try_borrow_mut() else { return };
+        let Ok(mut names) = names.try_borrow_mut() else {
+            return;
+        };
         with_critical_section(dict, || {
             let mut left = N;
             let (mut at, mut name, mut value) = (0, null_mut(), null_mut());
@@ -43,10 +48,18 @@ pub(super) fn fields<'py, const N: usize>(dict: &Bound<'py, PyDict>, keys: &[Key
             // Measured: without a reference taken and given back for each key and each value that nobody asked for, reading
             // a message takes a fifth less.
             #[allow(unsafe_code)]
-            while unsafe { ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut name, &raw mut value) } != 0 {
+            while unsafe {
+                ffi::PyDict_Next(dict.as_ptr(), &raw mut at, &raw mut name, &raw mut value)
+            } != 0
+            {
                 // SAFETY: as above.
                 #[allow(unsafe_code)]
-                let (name, value) = unsafe { (Borrowed::from_ptr(dict.py(), name), Borrowed::from_ptr(dict.py(), value)) };
+                let (name, value) = unsafe {
+                    (
+                        Borrowed::from_ptr(dict.py(), name),
+                        Borrowed::from_ptr(dict.py(), value),
+                    )
+                };
                 if let Some(key) = key_of(name, &mut names)
                     && let Some(at) = keys.iter().position(|&wanted| wanted == key)
                 {
@@ -66,6 +79,7 @@ pub(super) fn fields<'py, const N: usize>(dict: &Bound<'py, PyDict>, keys: &[Key
 
 /// The key that a dict's key object stands for, if it is one of ours.
 #[inline(always)]
+#[allow(clippy::inline_always)] // it is called for each entry of each dict, and called it costs three times as much
 fn key_of(name: Borrowed<'_, '_, PyAny>, names: &mut [Slot; SLOTS]) -> Option<Key> {
     match &names[(name.as_ptr() as usize >> 4) % SLOTS] {
         Some((known, key)) if known.as_ptr() == name.as_ptr() => *key,
@@ -88,6 +102,11 @@ fn look_at(name: Borrowed<'_, '_, PyAny>, names: &mut [Slot; SLOTS]) -> Option<K
 /// A string object for a key.
 pub(super) fn name_of(py: Python<'_>, key: Key) -> &Bound<'_, PyString> {
     static KEYS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
-    let keys = KEYS.get_or_init(py, || Key::ALL.iter().map(|key| PyString::intern(py, key.name()).unbind()).collect());
+    let keys = KEYS.get_or_init(py, || {
+        Key::ALL
+            .iter()
+            .map(|key| PyString::intern(py, key.name()).unbind())
+            .collect()
+    });
     keys[key as usize].bind(py)
 }

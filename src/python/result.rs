@@ -18,9 +18,17 @@ macro_rules! class {
 }
 
 /// `Trimmed(messages, report)`. Kept messages are the caller's own objects; nothing changed: the very object that came in.
-pub(super) fn trimmed<'py>(messages: &Bound<'py, PyAny>, list: &Bound<'py, PyList>, plan: &Plan) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn trimmed<'py>(
+    messages: &Bound<'py, PyAny>,
+    list: &Bound<'py, PyList>,
+    plan: &Plan,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = messages.py();
-    let sent = if plan.is_unchanged() { messages.clone() } else { build(list, plan)?.into_any() };
+    let sent = if plan.is_unchanged() {
+        messages.clone()
+    } else {
+        build(list, plan)?.into_any()
+    };
     class!(py, "Trimmed")?.call1((sent, report(py, &plan.report)?))
 }
 
@@ -31,9 +39,14 @@ fn build<'py>(list: &Bound<'py, PyList>, plan: &Plan) -> PyResult<Bound<'py, PyL
     let sent = list.get_slice(plan.tail, len);
     // A caller's tokenizer may have changed the history meanwhile.
     if sent.len() != len - plan.tail {
-        return Err(pyo3::exceptions::PyRuntimeError::new_err("the history became shorter while it was read"));
+        return Err(pyo3::exceptions::PyRuntimeError::new_err(
+            "the history became shorter while it was read",
+        ));
     }
-    let mut front = (0..plan.head).chain(plan.task).map(|index| list.get_item(index)).collect::<PyResult<Vec<_>>>()?;
+    let mut front = (0..plan.head)
+        .chain(plan.task)
+        .map(|index| list.get_item(index))
+        .collect::<PyResult<Vec<_>>>()?;
     if let Some(notice) = plan.notice.as_ref().filter(|notice| !notice.folded) {
         let message = PyDict::new(py);
         message.set_item(intern!(py, "role"), notice.role)?;
@@ -44,11 +57,13 @@ fn build<'py>(list: &Bound<'py, PyList>, plan: &Plan) -> PyResult<Bound<'py, PyL
     sent.set_slice(0, 0, PyList::new(py, front)?.as_any())?;
     for edit in &plan.edits {
         let at = moved + edit.index - plan.tail;
-        let edited = edit_function(py, &EDIT, "edit_message")?.call1((sent.get_item(at)?, cuts(py, &edit.cuts)?))?;
+        let edited = edit_function(py, &EDIT, "edit_message")?
+            .call1((sent.get_item(at)?, cuts(py, &edit.cuts)?))?;
         sent.set_item(at, edited)?;
     }
     if let Some(notice) = plan.notice.as_ref().filter(|notice| notice.folded) {
-        let folded = edit_function(py, &FOLD, "fold_notice")?.call1((sent.get_item(notice.at)?, &notice.text))?;
+        let folded = edit_function(py, &FOLD, "fold_notice")?
+            .call1((sent.get_item(notice.at)?, &notice.text))?;
         sent.set_item(notice.at, folded)?;
     }
     Ok(sent)
@@ -58,7 +73,11 @@ static EDIT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static FOLD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A function of `backcut.edit`: copies of any kind of message are Python's to make.
-fn edit_function<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+fn edit_function<'py>(
+    py: Python<'py>,
+    cell: &'static PyOnceLock<Py<PyAny>>,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
     cell.import(py, "backcut.edit", name).cloned()
 }
 
@@ -102,7 +121,10 @@ fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyAny>> 
         tokens_sent.into_pyobject(py)?.into_any(),
         first_changed.into_pyobject(py)?.into_any(),
         over_budget.into_pyobject(py)?.to_owned().into_any(),
-        thinking_invalidated.into_pyobject(py)?.to_owned().into_any(),
+        thinking_invalidated
+            .into_pyobject(py)?
+            .to_owned()
+            .into_any(),
         format.name().into_pyobject(py)?.into_any(),
     ];
     class!(py, "TrimReport")?.call1(PyTuple::new(py, fields)?)
@@ -111,10 +133,18 @@ fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyAny>> 
 /// `Plan(kept, edits, notice, report)`.
 pub(super) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyAny>> {
     let edit = class!(py, "Edit")?;
-    let edits = plan.edits.iter().map(|one| edit.call1((one.index, cuts(py, &one.cuts)?)));
+    let edits = plan
+        .edits
+        .iter()
+        .map(|one| edit.call1((one.index, cuts(py, &one.cuts)?)));
     let edits = PyTuple::new(py, edits.collect::<PyResult<Vec<_>>>()?)?;
     let notice = match &plan.notice {
-        Some(notice) => Some(class!(py, "Notice")?.call1((&notice.text, notice.role, notice.at, notice.folded))?),
+        Some(notice) => Some(class!(py, "Notice")?.call1((
+            &notice.text,
+            notice.role,
+            notice.at,
+            notice.folded,
+        ))?),
         None => None,
     };
     let kept = PyTuple::new(py, plan.kept().collect::<Vec<_>>())?;
@@ -124,8 +154,13 @@ pub(super) fn plan<'py>(py: Python<'py>, plan: &Plan) -> PyResult<Bound<'py, PyA
 /// `list[Violation]`.
 pub(super) fn violations(py: Python<'_>, violations: Vec<Violation>) -> PyResult<Bound<'_, PyAny>> {
     let class = class!(py, "Violation")?;
-    let values = violations.into_iter().map(|Violation { code, index, message, ids }| {
-        class.call1((code, index, message, PyTuple::new(py, ids)?))
-    });
+    let values = violations.into_iter().map(
+        |Violation {
+             code,
+             index,
+             message,
+             ids,
+         }| { class.call1((code, index, message, PyTuple::new(py, ids)?)) },
+    );
     Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }

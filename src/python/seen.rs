@@ -31,7 +31,9 @@ struct Checked {
 
 impl Seen {
     pub(super) const fn new() -> Self {
-        Self { slots: Mutex::new(Vec::new()) }
+        Self {
+            slots: Mutex::new(Vec::new()),
+        }
     }
 
     /// How many messages from the front are known to be in order. O(samples).
@@ -40,9 +42,15 @@ impl Seen {
             return 0;
         }
         // A busy or broken memory only means checking again.
-        let Ok(slots) = self.slots.try_lock() else { return 0 };
+        let Ok(slots) = self.slots.try_lock() else {
+            return 0;
+        };
         match slots.get(slot(list)) {
-            Some(Some(checked)) if checked.end <= list.len() && samples(list, checked.end) == checked.samples => checked.end,
+            Some(Some(checked))
+                if checked.end <= list.len() && samples(list, checked.end) == checked.samples =>
+            {
+                checked.end
+            }
             _ => 0,
         }
     }
@@ -52,26 +60,37 @@ impl Seen {
         if end < WORTH || self.known(list) >= end {
             return;
         }
-        let Ok(mut slots) = self.slots.try_lock() else { return };
+        let Ok(mut slots) = self.slots.try_lock() else {
+            return;
+        };
         if slots.is_empty() {
             slots.resize_with(SLOTS, || None);
         }
-        slots[slot(list)] = Some(Checked { end, samples: samples(list, end) });
+        slots[slot(list)] = Some(Checked {
+            end,
+            samples: samples(list, end),
+        });
     }
 }
 
 fn address(list: &Bound<'_, PyList>, index: usize) -> usize {
-    list.get_item(index).map_or(0, |message| message.as_ptr() as usize)
+    list.get_item(index)
+        .map_or(0, |message| message.as_ptr() as usize)
 }
 
 /// Where a conversation is kept: its first messages decide, for a system prompt is often shared.
 fn slot(list: &Bound<'_, PyList>) -> usize {
-    let mixed = (0..4).fold(0usize, |mix, k| mix.rotate_left(11) ^ (address(list, k) >> 4));
+    let mixed = (0..4).fold(0usize, |mix, k| {
+        mix.rotate_left(11) ^ (address(list, k) >> 4)
+    });
     (mixed ^ (mixed >> 17)) % SLOTS
 }
 
 fn samples(list: &Bound<'_, PyList>, end: usize) -> Vec<usize> {
     let step = (end / SAMPLES).max(1);
     let edges = (0..8).chain(end.saturating_sub(8)..end);
-    edges.chain((0..end).step_by(step)).map(|index| address(list, index)).collect()
+    edges
+        .chain((0..end).step_by(step))
+        .map(|index| address(list, index))
+        .collect()
 }

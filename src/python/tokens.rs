@@ -1,13 +1,13 @@
 //! Tokenizers as Python sees them, and counting with them.
 
 use std::cell::Cell;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PySlice, PyString};
+use pyo3::types::{PyBool, PyInt, PySlice, PyString, PyType};
 use rustc_hash::FxBuildHasher;
 
 use super::memo::Memo;
@@ -42,10 +42,19 @@ impl Tokenizer {
             Some(counter) => Kind::Custom(counter),
             None => match Encoding::of(&name) {
                 Some(encoding) => Kind::BuiltIn(encoding),
-                None => return Err(PyValueError::new_err(format!("no built-in encoding is named {name:?}"))),
+                None => {
+                    return Err(PyValueError::new_err(format!(
+                        "no built-in encoding is named {name:?}"
+                    )));
+                }
             },
         };
-        Ok(Self { name, kind, memo: Memo::new(), roles: OnceLock::new() })
+        Ok(Self {
+            name,
+            kind,
+            memo: Memo::new(),
+            roles: OnceLock::new(),
+        })
     }
 
     #[getter]
@@ -55,16 +64,24 @@ impl Tokenizer {
 
     /// Tokens of a text. Nothing in it is special.
     fn count(&self, text: Bound<'_, PyString>) -> PyResult<u64> {
-        self.counting(&Cell::new(0)).text(&Str(text), 0, |text| Ok(text.clone()))
+        self.counting(&Cell::new(0))
+            .text(&Str(text), 0, |text| Ok(text.clone()))
     }
 
     /// Tokens of a text, or None if there are more than the limit.
     fn count_up_to(&self, text: Bound<'_, PyString>, limit: i64) -> PyResult<Option<u64>> {
-        let Ok(limit) = u64::try_from(limit) else { return Err(negative("limit", limit)) };
+        let Ok(limit) = u64::try_from(limit) else {
+            return Err(negative("limit", limit));
+        };
         let text = Str(text);
         if let Kind::BuiltIn(encoding) = self.kind {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            if text.len() > limit && self.memo.get(&text.0, Memo::key(&text.0, text.len(), 0)?).is_none() {
+            if text.len() > limit
+                && self
+                    .memo
+                    .get(&text.0, Memo::key(&text.0, text.len(), 0)?)
+                    .is_none()
+            {
                 let string = utf8(&text.0)?;
                 return Ok(text.0.py().detach(|| encoding.count_up_to(&string, limit)));
             }
@@ -75,44 +92,70 @@ impl Tokenizer {
 
     /// The longest piece from one end of a text within the limit.
     #[pyo3(signature = (text, limit, keep = "head"))]
-    fn truncate<'py>(&self, text: Bound<'py, PyString>, limit: i64, keep: &str) -> PyResult<Bound<'py, PyString>> {
+    fn truncate<'py>(
+        &self,
+        text: Bound<'py, PyString>,
+        limit: i64,
+        keep: &str,
+    ) -> PyResult<Bound<'py, PyString>> {
         let py = text.py();
-        let Ok(limit) = u64::try_from(limit) else { return Err(negative("limit", limit)) };
+        let Ok(limit) = u64::try_from(limit) else {
+            return Err(negative("limit", limit));
+        };
         let keep = match keep {
             "head" => Keep::Head,
             "tail" => Keep::Tail,
-            other => return Err(PyValueError::new_err(format!("keep must be \"head\" or \"tail\", not {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "keep must be \"head\" or \"tail\", not {other:?}"
+                )));
+            }
         };
         let text = Str(text);
         let string = text.as_str().into_owned();
         let at = match &self.kind {
-            Kind::BuiltIn(encoding) => py.detach(|| truncate(&string, limit, keep, true, |text| PyResult::Ok(encoding.count(text))))?,
-            Kind::Custom(_) => truncate(&string, limit, keep, false, |text| self.raw(&PyString::new(py, text)))?,
+            Kind::BuiltIn(encoding) => py.detach(|| {
+                truncate(&string, limit, keep, true, |text| {
+                    PyResult::Ok(encoding.count(text))
+                })
+            })?,
+            Kind::Custom(_) => truncate(&string, limit, keep, false, |text| {
+                self.raw(&PyString::new(py, text))
+            })?,
         };
         // Sliced in the string's own code points, so that a lone surrogate comes back as it went in.
         let chars = isize::try_from(string[..at].chars().count())?;
         let len = isize::try_from(text.len())?;
-        let (from, to) = if keep == Keep::Head { (0, chars) } else { (chars, len) };
+        let (from, to) = if keep == Keep::Head {
+            (0, chars)
+        } else {
+            (chars, len)
+        };
         if from == 0 && to == len {
             return Ok(text.0);
         }
-        Ok(text.0.get_item(PySlice::new(py, from, to, 1))?.cast_into()?)
+        Ok(text
+            .0
+            .get_item(PySlice::new(py, from, to, 1))?
+            .cast_into()?)
     }
 
     fn __repr__(&self) -> String {
         format!("Tokenizer({:?})", self.name)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Option<Py<PyAny>>))> {
-        let py = slf.py();
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, Pickled) {
         let this = slf.get();
         let counter = match &this.kind {
             Kind::BuiltIn(_) => None,
-            Kind::Custom(counter) => Some(counter.clone_ref(py)),
+            Kind::Custom(counter) => Some(counter.clone_ref(slf.py())),
         };
-        Ok((slf.get_type().into_any(), (this.name.clone(), counter)))
+        (slf.get_type(), (this.name.clone(), counter))
     }
 }
+
+/// The arguments that make a tokenizer again.
+type Pickled = (String, Option<Py<PyAny>>);
 
 fn negative(name: &str, value: i64) -> PyErr {
     PyValueError::new_err(format!("{name} must be at least 0, not {value}"))
@@ -124,14 +167,25 @@ fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
         return Ok(String::from_utf8(bytes.as_bytes().to_vec())?);
     }
     let py = text.py();
-    let utf16 = text.call_method1(intern!(py, "encode"), (intern!(py, "utf-16-le"), intern!(py, "surrogatepass")))?;
-    utf16.call_method1(intern!(py, "decode"), (intern!(py, "utf-16-le"), intern!(py, "replace")))?.extract()
+    let utf16 = text.call_method1(
+        intern!(py, "encode"),
+        (intern!(py, "utf-16-le"), intern!(py, "surrogatepass")),
+    )?;
+    utf16
+        .call_method1(
+            intern!(py, "decode"),
+            (intern!(py, "utf-16-le"), intern!(py, "replace")),
+        )?
+        .extract()
 }
 
 impl Tokenizer {
     /// Counts on behalf of one call. `held`: bytes counted since the interpreter lock was last given up.
     pub(super) fn counting<'t>(&'t self, held: &'t Cell<usize>) -> Counting<'t> {
-        Counting { tokenizer: self, held }
+        Counting {
+            tokenizer: self,
+            held,
+        }
     }
 
     /// Asks a caller's own tokenizer.
@@ -141,7 +195,9 @@ impl Tokenizer {
             Kind::BuiltIn(encoding) => Ok(encoding.count(&utf8(text)?)),
             Kind::Custom(counter) => {
                 let tokens = counter.bind(py).call1((text,))?;
-                let count = (tokens.is_instance_of::<PyInt>() && !tokens.is_instance_of::<PyBool>()).then(|| tokens.extract::<u64>());
+                let count = (tokens.is_instance_of::<PyInt>()
+                    && !tokens.is_instance_of::<PyBool>())
+                .then(|| tokens.extract::<u64>());
                 match count {
                     Some(Ok(count)) => Ok(count),
                     _ => Err(PyTypeError::new_err(format!(
@@ -192,7 +248,9 @@ impl Counting<'_> {
 
     /// Counts without looking anything up.
     fn fresh(&self, text: &Str<'_>) -> PyResult<u64> {
-        let Kind::BuiltIn(encoding) = self.tokenizer.kind else { return self.tokenizer.raw(&text.0) };
+        let Kind::BuiltIn(encoding) = self.tokenizer.kind else {
+            return self.tokenizer.raw(&text.0);
+        };
         let string = utf8(&text.0)?;
         let held = self.held.get() + string.len();
         if held < HELD_AT_MOST {
@@ -210,7 +268,9 @@ impl<'py> Counter<Str<'py>> for Counting<'_> {
     }
 
     fn count_str(&self, text: &str) -> Result<u64, Foreign> {
-        Python::attach(|py| Ok(self.text(&Str(PyString::new(py, text)), 0, |text| Ok(text.clone()))?))
+        Python::attach(|py| {
+            Ok(self.text(&Str(PyString::new(py, text)), 0, |text| Ok(text.clone()))?)
+        })
     }
 
     fn count_cut(&self, text: &Str<'py>, cut: &TextCut) -> Result<u64, Foreign> {
@@ -220,10 +280,12 @@ impl<'py> Counter<Str<'py>> for Counting<'_> {
     }
 
     fn count_behind(&self, front: &str, text: &Str<'py>) -> Result<u64, Foreign> {
-        let mut hasher = FxBuildHasher.build_hasher();
-        front.hash(&mut hasher);
-        let variant = (hasher.finish() | 1) ^ (1 << 63);
-        let joined = |text: &Str<'py>| Ok(Str(PyString::new(text.0.py(), front).add(&text.0)?.cast_into()?));
+        let variant = (FxBuildHasher.hash_one(front) | 1) ^ (1 << 63);
+        let joined = |text: &Str<'py>| {
+            Ok(Str(PyString::new(text.0.py(), front)
+                .add(&text.0)?
+                .cast_into()?))
+        };
         Ok(self.text(text, variant, joined)?)
     }
 

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
-use pyo3::exceptions::{PyKeyError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyKeyError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMapping, PyMemoryView, PySequence, PySlice, PyString, PyTuple,
+    PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMapping, PyMemoryView,
+    PySequence, PySlice, PyString, PyTuple,
 };
 
 use super::names;
@@ -36,7 +39,9 @@ impl<'py> Str<'py> {
 
     fn is_ascii(&self) -> bool {
         let py = self.0.py();
-        self.0.call_method0(intern!(py, "isascii")).is_ok_and(|ascii| ascii.is_truthy().unwrap_or(false))
+        self.0
+            .call_method0(intern!(py, "isascii"))
+            .is_ok_and(|ascii| ascii.is_truthy().unwrap_or(false))
     }
 
     /// A new Python string: a cut applied to this one, in its own code points.
@@ -45,7 +50,9 @@ impl<'py> Str<'py> {
         let len = isize::try_from(self.len())?;
         let (head, tail) = (isize::try_from(cut.head)?, isize::try_from(cut.tail)?);
         let piece = |from, to| self.0.get_item(PySlice::new(py, from, to, 1));
-        let joined = piece(0, head)?.add(cut.marker)?.add(piece(len - tail, len)?)?;
+        let joined = piece(0, head)?
+            .add(cut.marker)?
+            .add(piece(len - tail, len)?)?;
         Ok(Str(joined.cast_into()?))
     }
 }
@@ -77,27 +84,37 @@ impl Text for Str<'_> {
     }
 
     fn same(&self, other: &Self) -> bool {
-        self.0.is(&other.0) || match (self.0.to_str(), other.0.to_str()) {
-            (Ok(a), Ok(b)) => a == b,
-            // Two strings with lone surrogates; one with and one without differ.
-            (Err(_), Err(_)) => self.0.as_any().eq(&other.0).unwrap_or(false),
-            _ => false,
-        }
+        self.0.is(&other.0)
+            || match (self.0.to_str(), other.0.to_str()) {
+                (Ok(a), Ok(b)) => a == b,
+                // Two strings with lone surrogates; one with and one without differ.
+                (Err(_), Err(_)) => self.0.as_any().eq(&other.0).unwrap_or(false),
+                _ => false,
+            }
     }
 }
 
 /// A string as UTF-8, each lone surrogate as U+FFFD, which has as many bytes.
 fn replaced(text: &Bound<'_, PyString>) -> String {
     let py = text.py();
-    let encoded = text.call_method1(intern!(py, "encode"), (intern!(py, "utf-8"), intern!(py, "surrogatepass")));
-    let Some(mut bytes) = encoded.ok().and_then(|bytes| bytes.extract::<Vec<u8>>().ok()) else { return String::new() };
+    let encoded = text.call_method1(
+        intern!(py, "encode"),
+        (intern!(py, "utf-8"), intern!(py, "surrogatepass")),
+    );
+    let Some(mut bytes) = encoded
+        .ok()
+        .and_then(|bytes| bytes.extract::<Vec<u8>>().ok())
+    else {
+        return String::new();
+    };
     for at in 0..bytes.len().saturating_sub(2) {
         // ED A0..BF is the lead of a surrogate and of nothing else.
         if bytes[at] == 0xED && bytes[at + 1] >= 0xA0 {
             bytes[at..at + 3].copy_from_slice("\u{FFFD}".as_bytes());
         }
     }
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 impl<'py> Value for Object<'py> {
@@ -168,13 +185,14 @@ impl<'py> Value for Object<'py> {
     }
 
     fn entries(&self) -> Result<Vec<(Self::Text, Self)>, Foreign> {
-        let Ok(mapping) = self.0.cast::<PyMapping>() else { return Ok(Vec::new()) };
+        let Ok(mapping) = self.0.cast::<PyMapping>() else {
+            return Ok(Vec::new());
+        };
         let mut entries = Vec::new();
         for item in mapping.items()? {
             let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
-            if let Ok(key) = key.cast_into::<PyString>() {
-                entries.push((Str(key), Self(value)));
-            }
+            // JSON knows string keys only, and makes them of others.
+            entries.push((Str(key.str()?), Self(value)));
         }
         Ok(entries)
     }
@@ -187,7 +205,11 @@ impl<'py> Value for Object<'py> {
         options.set_item(intern!(py, "separators"), (",", ":"))?;
         options.set_item(intern!(py, "ensure_ascii"), false)?;
         match dumps.call((&self.0,), Some(&options)) {
-            Ok(json) => Ok(Some(Str(json.cast_into::<PyString>().map_err(PyErr::from)?).as_str().into_owned())),
+            Ok(json) => Ok(Some(
+                Str(json.cast_into::<PyString>().map_err(PyErr::from)?)
+                    .as_str()
+                    .into_owned(),
+            )),
             Err(error)
                 if error.is_instance_of::<PyTypeError>(py)
                     || error.is_instance_of::<PyValueError>(py)
@@ -201,12 +223,17 @@ impl<'py> Value for Object<'py> {
     }
 
     fn type_name(&self) -> String {
-        self.0.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string())
+        self.0
+            .get_type()
+            .name()
+            .map_or_else(|_| "an object".to_owned(), |name| name.to_string())
     }
 
     fn shown(&self) -> String {
         static SHORTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let shown = SHORTEN.import(self.0.py(), "backcut.errors", "shorten").and_then(|shorten| shorten.call1((&self.0,)));
+        let shown = SHORTEN
+            .import(self.0.py(), "backcut.errors", "shorten")
+            .and_then(|shorten| shorten.call1((&self.0,)));
         shown.map_or_else(|_| self.type_name(), |text| text.to_string())
     }
 }
@@ -225,7 +252,11 @@ impl<'py, 's> Messages<'py, 's> {
             Ok(list) => list.clone(),
             Err(_) => sequence(messages)?,
         };
-        Ok(Self { len: list.len(), list, seen })
+        Ok(Self {
+            len: list.len(),
+            list,
+            seen,
+        })
     }
 }
 
@@ -238,7 +269,11 @@ fn sequence<'py>(messages: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>, Err
         Ok(sequence) if !refused => Ok(sequence.to_list().map_err(Foreign::from)?),
         _ => Err(Error::Format {
             index: None,
-            misfit: Misfit { path: String::new(), found: Object(messages.clone()).type_name(), expected: "a sequence of messages" },
+            misfit: Misfit {
+                path: String::new(),
+                found: Object(messages.clone()).type_name(),
+                expected: "a sequence of messages",
+            },
         }),
     }
 }
@@ -253,7 +288,9 @@ impl<'py> History for Messages<'py, '_> {
     fn message(&self, index: usize) -> Result<Object<'py>, Foreign> {
         match self.list.get_item(index) {
             Ok(message) => Ok(Object(message)),
-            Err(_) => Err(PyRuntimeError::new_err("the history became shorter while it was read").into()),
+            Err(_) => {
+                Err(PyRuntimeError::new_err("the history became shorter while it was read").into())
+            }
         }
     }
 

@@ -28,7 +28,9 @@ pub struct Window {
 
 /// What the façade never hands over.
 fn unlawful(option: &str) -> PyErr {
-    PyValueError::new_err(format!("{option}: not a value that backcut.options lets through"))
+    PyValueError::new_err(format!(
+        "{option}: not a value that backcut.options lets through"
+    ))
 }
 
 /// The variant of that name.
@@ -36,11 +38,19 @@ fn choice<T>(option: &str, value: &str, variants: &[(&str, T)]) -> PyResult<T>
 where
     T: Copy,
 {
-    variants.iter().find(|(name, _)| *name == value).map(|&(_, variant)| variant).ok_or_else(|| unlawful(option))
+    variants
+        .iter()
+        .find(|(name, _)| *name == value)
+        .map(|&(_, variant)| variant)
+        .ok_or_else(|| unlawful(option))
 }
 
 fn format(name: &str) -> PyResult<Option<Format>> {
-    if name == "auto" { Ok(None) } else { Format::of(name).map(Some).ok_or_else(|| unlawful("format")) }
+    if name == "auto" {
+        Ok(None)
+    } else {
+        Format::of(name).map(Some).ok_or_else(|| unlawful("format"))
+    }
 }
 
 #[pymethods]
@@ -74,8 +84,20 @@ impl Window {
         if let Some(compat) = compat {
             choice("compat", compat, &[("thena", ())])?;
             let max_turns = max_turns.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-            let compat = Some(Compat::Thena { max_turns, max_chars, max_chars_per_tool });
-            return Ok(Self { limits: Limits { format, notice, compat, ..Limits::default() }, tokenizer: None });
+            let compat = Some(Compat::Thena {
+                max_turns,
+                max_chars,
+                max_chars_per_tool,
+            });
+            return Ok(Self {
+                limits: Limits {
+                    format,
+                    notice,
+                    compat,
+                    ..Limits::default()
+                },
+                tokenizer: None,
+            });
         }
         let ceiling = |option, value: Option<u64>| match value.map(NonZeroU64::new) {
             Some(None) => Err(unlawful(option)),
@@ -90,7 +112,11 @@ impl Window {
         let keep = choice(
             "tool_keep",
             tool_keep,
-            &[("head", ToolKeep::Head), ("tail", ToolKeep::Tail), ("head_tail", ToolKeep::HeadTail)],
+            &[
+                ("head", ToolKeep::Head),
+                ("tail", ToolKeep::Tail),
+                ("head_tail", ToolKeep::HeadTail),
+            ],
         )?;
         let limits = Limits {
             format,
@@ -98,19 +124,31 @@ impl Window {
             max_chars: ceiling("max_chars", max_chars)?,
             max_tokens: ceiling("max_tokens", tokens)?,
             cap: max_chars_per_tool.map(|chars| Cap { chars, keep }),
-            start: choice("start", start, &[("user", Start::User), ("any", Start::Any)])?,
+            start: choice(
+                "start",
+                start,
+                &[("user", Start::User), ("any", Start::Any)],
+            )?,
             notice: notice.filter(|text| !text.is_empty()),
             notice_role: choice(
                 "notice_role",
                 notice_role,
-                &[("auto", NoticeRole::Auto), ("system", NoticeRole::System), ("user", NoticeRole::User)],
+                &[
+                    ("auto", NoticeRole::Auto),
+                    ("system", NoticeRole::System),
+                    ("user", NoticeRole::User),
+                ],
             )?,
             trim_to: match trim_to.map(TrimTo::new) {
                 Some(None) => return Err(unlawful("trim_to")),
                 Some(some) => some,
                 None => None,
             },
-            on_overflow: choice("on_overflow", on_overflow, &[("raise", Overflow::Raise), ("keep", Overflow::Keep)])?,
+            on_overflow: choice(
+                "on_overflow",
+                on_overflow,
+                &[("raise", Overflow::Raise), ("keep", Overflow::Keep)],
+            )?,
             compat: None,
         };
         if tokens.is_some() && tokenizer.is_none() {
@@ -154,10 +192,21 @@ impl Window {
         let py = messages.py();
         let history = Messages::new(messages, &SEEN).map_err(|error| raise(py, error))?;
         let held = Cell::new(0);
-        let counting = self.tokenizer.as_ref().map(|tokenizer| tokenizer.get().counting(&held));
-        let counter = counting.as_ref().map(|counting| counting as &dyn Counter<_>);
+        let counting = self
+            .tokenizer
+            .as_ref()
+            .map(|tokenizer| tokenizer.get().counting(&held));
+        let counter = counting
+            .as_ref()
+            .map(|counting| counting as &dyn Counter<_>);
         let (tools, system) = (tools.map(Object), system.map(Object));
-        let plan = crate::cut::plan(&history, &self.limits, counter, tools.as_ref(), system.as_ref());
+        let plan = crate::cut::plan(
+            &history,
+            &self.limits,
+            counter,
+            tools.as_ref(),
+            system.as_ref(),
+        );
         Ok((history, plan.map_err(|error| raise(py, error))?))
     }
 }
@@ -177,7 +226,15 @@ pub fn count_messages(
     let held = Cell::new(0);
     let (tools, system) = (tools.map(Object), system.map(Object));
     Messages::new(messages, &SEEN)
-        .and_then(|history| crate::cut::count(&history, format, &tokenizer.counting(&held), tools.as_ref(), system.as_ref()))
+        .and_then(|history| {
+            crate::cut::count(
+                &history,
+                format,
+                &tokenizer.counting(&held),
+                tools.as_ref(),
+                system.as_ref(),
+            )
+        })
         .map_err(|error| raise(py, error))
 }
 
@@ -187,6 +244,7 @@ pub fn count_messages(
 pub fn check<'py>(messages: &Bound<'py, PyAny>, format: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = messages.py();
     let format = self::format(format)?;
-    let found = Messages::new(messages, &SEEN).and_then(|history| crate::check::check(&history, format));
+    let found =
+        Messages::new(messages, &SEEN).and_then(|history| crate::check::check(&history, format));
     result::violations(py, found.map_err(|error| raise(py, error))?)
 }

@@ -32,7 +32,9 @@ impl Encoding {
     /// The encoding of that name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|encoding| encoding.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|encoding| encoding.name() == name)
     }
 
     fn tokenizer(self) -> &'static Tokenizer {
@@ -56,7 +58,9 @@ impl Encoding {
             return Some(self.count(text));
         }
         let tokenizer = self.tokenizer();
-        tokenizer.count_till_limit(&tokenizer.normalize(text), limit).map(|count| count as u64)
+        tokenizer
+            .count_till_limit(&tokenizer.normalize(text), limit)
+            .map(|count| count as u64)
     }
 
     /// Tokens that frame one tool: the cookbook's 7 for gpt-4o, 10 for gpt-4.

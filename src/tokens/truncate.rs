@@ -29,10 +29,18 @@ pub fn truncate<E>(
     additive: bool,
     count: impl Fn(&str) -> Result<u64, E>,
 ) -> Result<usize, E> {
-    let mut stops = if additive { safe_cuts(text) } else { Vec::new() };
+    let mut stops = if additive {
+        safe_cuts(text)
+    } else {
+        Vec::new()
+    };
     stops.insert(0, 0);
     stops.push(text.len());
-    let mut edges: Vec<usize> = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]).collect();
+    let mut edges: Vec<usize> = text
+        .grapheme_indices(true)
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
     if keep == Keep::Tail {
         stops.reverse();
         edges.reverse();
@@ -47,7 +55,9 @@ pub fn truncate<E>(
             let fitting = edges.partition_point(|&at| grows(at) <= grows(from));
             let candidates = &edges[fitting..edges.partition_point(|&at| grows(at) < grows(to))];
             let none = edges[fitting - 1];
-            return longest(candidates, none, |at| Ok(used + count(piece(from, at))? <= limit));
+            return longest(candidates, none, |at| {
+                Ok(used + count(piece(from, at))? <= limit)
+            });
         }
         used += tokens;
     }
@@ -58,19 +68,33 @@ pub fn truncate<E>(
 fn safe_cuts(text: &str) -> Vec<usize> {
     let blank = |c: char| c.is_whitespace() && c != '\n' && c != '\r';
     let pairs = text.char_indices().zip(text.chars().skip(1));
-    pairs.filter(|&((_, a), b)| !a.is_whitespace() && blank(b)).map(|((at, a), _)| at + a.len_utf8()).collect()
+    pairs
+        .filter(|&((_, a), b)| !a.is_whitespace() && blank(b))
+        .map(|((at, a), _)| at + a.len_utf8())
+        .collect()
 }
 
 /// The last of `pieces` (offsets, from the shortest piece to the longest) that fits; `none` if none does.
-fn longest<E>(pieces: &[usize], none: usize, fits: impl Fn(usize) -> Result<bool, E>) -> Result<usize, E> {
+fn longest<E>(
+    pieces: &[usize],
+    none: usize,
+    fits: impl Fn(usize) -> Result<bool, E>,
+) -> Result<usize, E> {
     let mut low = 0;
-    let span = pieces.first().zip(pieces.last()).map_or(0, |(a, b)| a.abs_diff(*b));
+    let span = pieces
+        .first()
+        .zip(pieces.last())
+        .map_or(0, |(a, b)| a.abs_diff(*b));
     if span > EXHAUSTIVE {
         // One giant run: halve first. Counts of prefixes rise but for a few merges near the limit, so look a little further.
         let mut high = pieces.len();
         while low < high {
             let middle = low.midpoint(high);
-            if fits(pieces[middle])? { low = middle + 1 } else { high = middle }
+            if fits(pieces[middle])? {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         let reach = pieces.len().min(low + 256);
         for k in (low..reach).rev() {

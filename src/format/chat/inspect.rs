@@ -9,9 +9,19 @@ use crate::value::{Key, Text, Value};
 
 /// Reads a message for [`check`](crate::check()): its links, and what is wrong with it alone, in the order of the table in
 /// `docs/rules.md`, section 9.
-pub(crate) fn inspect<V: Value>(message: &V, auto: bool) -> Result<(Links<V::Text>, Vec<Flaw>), ReadError> {
+pub(crate) fn inspect<V: Value>(
+    message: &V,
+    auto: bool,
+) -> Result<(Links<V::Text>, Vec<Flaw>), ReadError> {
     let mut meter = Meter::new(None, None, false);
-    let Read { role, links, .. } = read(message, Reading { auto, shorten: Shorten::Not }, &mut meter)?;
+    let Read { role, links, .. } = read(
+        message,
+        Reading {
+            auto,
+            shorten: Shorten::Not,
+        },
+        &mut meter,
+    )?;
     let mut flaws = Vec::new();
     let mut flaw = |code, message, ids| flaws.push(Flaw { code, message, ids });
 
@@ -22,15 +32,27 @@ pub(crate) fn inspect<V: Value>(message: &V, auto: bool) -> Result<(Links<V::Tex
     if role == Role::Assistant {
         let listed = message.get(Key::ToolCalls)?.and_then(|calls| calls.list());
         if listed == Some(0) {
-            flaw("empty_tool_calls", "its tool_calls is an empty list", Vec::new());
+            flaw(
+                "empty_tool_calls",
+                "its tool_calls is an empty list",
+                Vec::new(),
+            );
         }
         if listed.is_some_and(|len| len > 0) && message.get(Key::FunctionCall)?.is_some() {
-            flaw("mixed_calls", "it has both tool_calls and function_call", Vec::new());
+            flaw(
+                "mixed_calls",
+                "it has both tool_calls and function_call",
+                Vec::new(),
+            );
         }
     }
     match &links {
         Links::Calls(calls) => {
-            let tools = || calls.iter().filter(|call| call.family == crate::facts::Family::Tool);
+            let tools = || {
+                calls
+                    .iter()
+                    .filter(|call| call.family == crate::facts::Family::Tool)
+            };
             if tools().any(|call| call.id.is_none()) {
                 flaw("missing_id", "a call has no id", Vec::new());
             }
@@ -44,7 +66,11 @@ pub(crate) fn inspect<V: Value>(message: &V, auto: bool) -> Result<(Links<V::Tex
                 flaw("missing_id", "it has no tool_call_id", Vec::new());
             }
             if content.as_ref().map_or(Ok(false), has_media)? {
-                flaw("media_in_result", "its content has a part that is not text", Vec::new());
+                flaw(
+                    "media_in_result",
+                    "its content has a part that is not text",
+                    Vec::new(),
+                );
             }
         }
         Links::Result(_) => {
@@ -58,7 +84,11 @@ pub(crate) fn inspect<V: Value>(message: &V, auto: bool) -> Result<(Links<V::Tex
     Ok((links, flaws))
 }
 
-fn needs_content<V: Value>(message: &V, role: Role, links: &Links<V::Text>) -> Result<bool, Foreign> {
+fn needs_content<V: Value>(
+    message: &V,
+    role: Role,
+    links: &Links<V::Text>,
+) -> Result<bool, Foreign> {
     if role != Role::Assistant {
         return Ok(true);
     }
@@ -70,13 +100,20 @@ fn needs_content<V: Value>(message: &V, role: Role, links: &Links<V::Text>) -> R
 fn duplicates<T: Text>(calls: &[Tie<T>]) -> Vec<String> {
     let ids: Vec<&T> = calls.iter().filter_map(|call| call.id.as_ref()).collect();
     let again = |k: usize| ids[..k].iter().filter(|id| id.same(ids[k])).count() == 1;
-    (0..ids.len()).filter(|&k| again(k)).map(|k| ids[k].as_str().into_owned()).collect()
+    (0..ids.len())
+        .filter(|&k| again(k))
+        .map(|k| ids[k].as_str().into_owned())
+        .collect()
 }
 
 /// Whether a result's content has a part that is neither a string nor a `text` part.
 fn has_media<V: Value>(content: &V) -> Result<bool, Foreign> {
     for part in (0..content.list().unwrap_or(0)).map_while(|k| content.item(k)) {
-        let kind = if part.is_record() { part.get(Key::Type)?.and_then(|kind| kind.text()) } else { None };
+        let kind = if part.is_record() {
+            part.get(Key::Type)?.and_then(|kind| kind.text())
+        } else {
+            None
+        };
         if part.text().is_none() && kind.is_none_or(|kind| kind.as_word() != "text") {
             return Ok(true);
         }

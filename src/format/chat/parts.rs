@@ -1,14 +1,19 @@
 //! Content: a string or a list of parts.
 
 use super::{foreign, string};
-use crate::cap::{PartCut, TextCut};
+use crate::cap::{PartCut, Placed, TextCut};
 use crate::cost::{Media, Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::format::misfit;
 use crate::value::{Key, Text, Value};
 
 /// Meters a content. `beside_calls`: the message has `tool_calls`.
-pub(super) fn content<V: Value>(content: &V, beside_calls: bool, auto: bool, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
+pub(super) fn content<V: Value>(
+    content: &V,
+    beside_calls: bool,
+    auto: bool,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), ReadError> {
     if let Some(text) = content.text() {
         meter.text(&text)?;
         return Ok(());
@@ -22,9 +27,15 @@ pub(super) fn content<V: Value>(content: &V, beside_calls: bool, auto: bool, met
 }
 
 /// Meters an observation's content of which only `cuts` stays.
-pub(super) fn cut_content<V: Value>(content: &V, cuts: &[PartCut], auto: bool, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
+pub(super) fn cut_content<V: Value>(
+    content: &V,
+    cuts: &[PartCut],
+    auto: bool,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), ReadError> {
     let cut_of = |part: Option<usize>| cuts.iter().find(|cut| cut.part == part).map(|cut| cut.cut);
-    let meter_cut = |text: &V::Text, cut: Option<TextCut>, meter: &mut Meter<'_, V::Text>| match cut {
+    let meter_cut = |text: &V::Text, cut: Option<TextCut>, meter: &mut Meter<'_, V::Text>| match cut
+    {
         Some(cut) => meter.cut_text(text, &cut),
         None => Ok(()),
     };
@@ -43,7 +54,7 @@ pub(super) fn cut_content<V: Value>(content: &V, cuts: &[PartCut], auto: bool, m
 }
 
 /// The texts of an observation that may be shortened, each with its place.
-pub(super) fn observation_texts<V: Value>(content: &V) -> Result<Vec<(Option<usize>, V::Text)>, ReadError> {
+pub(super) fn observation_texts<V: Value>(content: &V) -> Result<Vec<Placed<V::Text>>, ReadError> {
     if let Some(text) = content.text() {
         return Ok(vec![(None, text)]);
     }
@@ -68,17 +79,33 @@ fn observation_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> {
 
 /// The number of parts of a content that is no string.
 fn parts<V: Value>(content: &V) -> Result<usize, ReadError> {
-    content.list().ok_or_else(|| ReadError::Misfit(misfit("content", Some(content), "a string, a list of parts or null")))
+    content.list().ok_or_else(|| {
+        ReadError::Misfit(misfit(
+            "content",
+            Some(content),
+            "a string, a list of parts or null",
+        ))
+    })
 }
 
 /// Meters one part.
-fn one<V: Value>(part: &V, k: usize, beside_calls: bool, auto: bool, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
+fn one<V: Value>(
+    part: &V,
+    k: usize,
+    beside_calls: bool,
+    auto: bool,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), ReadError> {
     if let Some(text) = part.text() {
         meter.text(&text)?;
         return Ok(());
     }
     if !part.is_record() {
-        return Err(ReadError::Misfit(misfit(place("content", k), Some(part), "a string or a mapping")));
+        return Err(ReadError::Misfit(misfit(
+            place("content", k),
+            Some(part),
+            "a string or a mapping",
+        )));
     }
     let kind = part.get(Key::Type)?.and_then(|kind| kind.text());
     let kind = kind.as_ref().map(Text::as_word);
@@ -150,12 +177,17 @@ fn unknown<V: Value>(part: &V, meter: &mut Meter<'_, V::Text>) -> Result<(), Rea
             return Ok(());
         }
     }
-    let Some(inner) = part.get(Key::Content)? else { return Ok(()) };
+    let Some(inner) = part.get(Key::Content)? else {
+        return Ok(());
+    };
     if let Some(text) = inner.text() {
         meter.text(&text)?;
         return Ok(());
     }
-    for item in (0..inner.list().unwrap_or(0)).map_while(|k| inner.item(k)).filter(Value::is_record) {
+    for item in (0..inner.list().unwrap_or(0))
+        .map_while(|k| inner.item(k))
+        .filter(Value::is_record)
+    {
         if let Some(text) = item.get(Key::Text)?.and_then(|text| text.text()) {
             meter.text(&text)?;
         }
@@ -175,21 +207,46 @@ pub(crate) enum NoticePlace<T> {
 }
 
 /// Where `notice` would go in a user turn, whose content has been read before.
-pub(crate) fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
-    let Some(content) = message.get(Key::Content)? else { return Ok(NoticePlace::Alone) };
+pub(crate) fn notice_place<V: Value>(
+    message: &V,
+    notice: &str,
+) -> Result<NoticePlace<V::Text>, Foreign> {
+    let Some(content) = message.get(Key::Content)? else {
+        return Ok(NoticePlace::Alone);
+    };
     if let Some(text) = content.text() {
-        let there = text.as_str().strip_prefix(notice).is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"));
-        return Ok(if there { NoticePlace::There } else { NoticePlace::Before(text) });
+        let there = text
+            .as_str()
+            .strip_prefix(notice)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"));
+        return Ok(if there {
+            NoticePlace::There
+        } else {
+            NoticePlace::Before(text)
+        });
     }
-    let Some(first) = content.item(0) else { return Ok(NoticePlace::Alone) };
+    let Some(first) = content.item(0) else {
+        return Ok(NoticePlace::Alone);
+    };
     let text = match first.text() {
         Some(text) => Some(text),
         None if first.is_record() => {
-            let is_text = first.get(Key::Type)?.and_then(|kind| kind.text()).is_some_and(|kind| kind.as_word() == "text");
-            if is_text { first.get(Key::Text)?.and_then(|text| text.text()) } else { None }
+            let is_text = first
+                .get(Key::Type)?
+                .and_then(|kind| kind.text())
+                .is_some_and(|kind| kind.as_word() == "text");
+            if is_text {
+                first.get(Key::Text)?.and_then(|text| text.text())
+            } else {
+                None
+            }
         }
         None => None,
     };
     let there = text.is_some_and(|text| text.as_str() == notice);
-    Ok(if there { NoticePlace::There } else { NoticePlace::Alone })
+    Ok(if there {
+        NoticePlace::There
+    } else {
+        NoticePlace::Alone
+    })
 }

@@ -1,0 +1,126 @@
+//! Observations: the content of results, shortened where a cap asks for it. `docs/rules.md`, section 3.3.
+
+use super::{Reading, parts};
+use crate::cap::{self, PartCut, Placed};
+use crate::cost::Meter;
+use crate::error::ReadError;
+use crate::facts::Role;
+use crate::value::{Key, Text, Value};
+use crate::window::Cap;
+
+/// How observations are shortened.
+#[derive(Clone, Copy)]
+pub(crate) enum Shorten {
+    Not,
+    To(Cap),
+    /// `ThenaJS`: this many characters, marker on top, and `tool` messages only.
+    Thena(usize),
+}
+
+/// A shortened observation.
+#[derive(Clone, Debug)]
+pub(crate) struct Capped {
+    pub cuts: Vec<PartCut>,
+    /// Characters before the cap.
+    pub from: u64,
+    /// UTF-8 bytes before the cap; 0 unless they are measured.
+    pub from_bytes: u64,
+    /// Characters of its texts that are not cut at all.
+    pub whole: u64,
+    /// The same in UTF-8 bytes; 0 unless they are measured.
+    pub whole_bytes: u64,
+}
+
+impl Capped {
+    /// Characters that are left of the observation, markers included.
+    pub(crate) fn chars(&self) -> u64 {
+        self.cuts
+            .iter()
+            .filter_map(|cut| cut.cut)
+            .map(|cut| cut.chars() as u64)
+            .sum::<u64>()
+            + self.whole
+    }
+
+    /// What a grid takes the message for, whose sizes as sent are given: the observation counts as exactly the cap.
+    pub(crate) fn measured(&self, cap: Cap, chars: u64, bytes: u64) -> (u64, u64) {
+        let cap = cap.chars as u64;
+        let scaled = u128::from(self.from_bytes) * u128::from(cap) / u128::from(self.from.max(1));
+        // `bytes` has those texts that stayed whole; they are part of the observation, and so of `scaled`.
+        (
+            chars - self.chars() + cap,
+            bytes - self.whole_bytes + u64::try_from(scaled).unwrap_or(u64::MAX),
+        )
+    }
+}
+
+/// The content of a result, shortened if it is asked for and needed.
+pub(super) fn read<V: Value>(
+    content: &V,
+    role: Role,
+    how: Reading,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<Option<Box<Capped>>, ReadError> {
+    let most = match how.shorten {
+        Shorten::Not => None,
+        Shorten::To(cap) => Some(cap.chars),
+        Shorten::Thena(chars) => (role == Role::Tool).then_some(chars),
+    };
+    // The common case needs no list of texts: nothing is shortened, or a single text is short enough.
+    let short = |most| content.text().is_some_and(|text| text.chars() <= most);
+    if most.is_none_or(short) {
+        parts::content(content, false, how.auto, meter)?;
+        return Ok(None);
+    }
+    let texts = parts::observation_texts(content)?;
+    let cuts = match how.shorten {
+        Shorten::To(cap) => cap::cap(&texts, cap),
+        Shorten::Thena(chars) => cap::cap_thena(&texts, chars),
+        Shorten::Not => None,
+    };
+    let Some(cuts) = cuts else {
+        parts::content(content, false, how.auto, meter)?;
+        return Ok(None);
+    };
+    let whole = texts
+        .iter()
+        .filter(|(part, _)| cuts.iter().all(|cut| cut.part != *part));
+    let bytes = |texts: &mut dyn Iterator<Item = &Placed<V::Text>>, meter: &Meter<'_, V::Text>| {
+        if meter.measures() {
+            texts.map(|(_, text)| text.bytes() as u64).sum()
+        } else {
+            0
+        }
+    };
+    let capped = Capped {
+        from: texts.iter().map(|(_, text)| text.chars() as u64).sum(),
+        from_bytes: bytes(&mut texts.iter(), meter),
+        whole: whole.clone().map(|(_, text)| text.chars() as u64).sum(),
+        whole_bytes: bytes(&mut whole.clone(), meter),
+        cuts,
+    };
+    parts::cut_content(content, &capped.cuts, how.auto, meter)?;
+    Ok(Some(Box::new(capped)))
+}
+
+/// Characters of a message's content alone, and its cap, by `ThenaJS`'s rules.
+pub(crate) fn thena<V: Value>(
+    message: &V,
+    role: Role,
+    auto: bool,
+    cap: Option<usize>,
+) -> Result<(u64, Option<Box<Capped>>), ReadError> {
+    let mut meter = Meter::new(None, None, false);
+    let Some(content) = message.get(Key::Content)? else {
+        return Ok((0, None));
+    };
+    let shorten = cap.map_or(Shorten::Not, Shorten::Thena);
+    let beside_calls = message.get(Key::ToolCalls)?.is_some();
+    let capped = if role == Role::Tool {
+        read(&content, role, Reading { auto, shorten }, &mut meter)?
+    } else {
+        parts::content(&content, beside_calls, auto, &mut meter)?;
+        None
+    };
+    Ok((meter.chars, capped))
+}
