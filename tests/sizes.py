@@ -1,4 +1,4 @@
-"""What messages weigh, written anew from appendix A of the contract. Slow and plain; nothing of backcut is used."""
+"""What messages weigh, written anew from the formulas. Slow and plain; nothing of backcut is used."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 from backcut.errors import BackcutError
 
 DEFAULT_NOTICE = "[…previous history omitted to fit the window…]"
-"""The notice of the contract, written out here once more on purpose."""
+"""The default notice, written out here once more on purpose."""
 
 
 def _engine(name: str) -> ModuleType | None:

@@ -1,11 +1,11 @@
-"""A growing session: whatever is said, called, answered, trimmed, stored and asked for, the promises of the contract hold."""
+"""A growing session: whatever is said, called, answered, trimmed, stored and asked for, the promises hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -233,7 +233,9 @@ class Session(RuleBasedStateMachine):
         """Whether the last call cut on the grid, and nothing but the history's length is different now."""
         missing = set(range(length)) - set(before.kept)
         h = head_length(self.history)
-        on_grid = bool(missing) and max(missing) + 1 < h + newest(self.history[h:length])
+        least = h + newest(self.history[h:length])
+        least = max((i for i in range(h, least) if self.history[i]["role"] == "user"), default=least)  # with the task in front
+        on_grid = bool(missing) and max(missing) + 1 < least
         one_ceiling = len(self.options.keys() & {"max_turns", "max_chars", "max_tokens"}) == 1  # each has a grid of its own
         first_user = next((i for i, message in enumerate(self.history) if message["role"] == "user"), 0)  # it moves every cut
         same_shape = (before.notice is None, before.report.task_dropped) == (plan.notice is None, plan.report.task_dropped)
@@ -250,6 +252,30 @@ class Session(RuleBasedStateMachine):
         except AssertionError:
             return False
         return True
+
+
+@given(
+    ceiling=st.sampled_from([("max_turns", 6, 20), ("max_chars", 40, 200), ("max_tokens", 60, 200)]),
+    share=st.sampled_from([0.3, 0.5, 0.8]),
+    data=st.data(),
+)
+def test_a_cut_on_the_grid_stays(ceiling: tuple[str, int, int], share: float, data: st.DataObject) -> None:
+    """One window, and a session that only grows: most of its cuts are the cut of the call before."""
+    name, low, high = ceiling
+    session = Session()
+    session.options = {name: data.draw(st.integers(low, high)), "trim_to": share, "notice": False}
+    session.user("begin", as_list=False)
+    for step in data.draw(st.lists(st.sampled_from(["user", "say", "call", "legacy"]), min_size=10, max_size=40)):
+        if step == "user":
+            session.user("and then?", as_list=False)
+        elif step == "say":
+            session.say("assistant", "so it is")
+        elif step == "legacy":
+            session.legacy("abc")
+        else:
+            session.call(2, same_ids=True, text=None)
+            session.answer_all("found it")
+        session.promises_hold()
 
 
 Session.TestCase.settings = settings(stateful_step_count=25)

@@ -137,7 +137,7 @@ def test_tokenizer(oracle: Callable[[str], Any], name: str, text: str, limit: in
 @pytest.mark.parametrize("engine", ENGINES)
 @given(history=histories(), extra=st.sampled_from([(), TOOLS]))
 def test_count_by_hand(engine: Any, history: list[Any], extra: Sequence[Any]) -> None:
-    """Each engine counts as ``sizes.py``, which was written from the contract's appendix alone."""
+    """Each engine counts as ``sizes.py``, which was written from the formulas alone."""
     assert engine.count_messages(history, engine_tokenizer(engine, "cheap"), "openai-chat", extra, None) == request_tokens(
         history, cheap, extra
     )

@@ -238,7 +238,8 @@ class Meter:
         kind = get(schema, "type") if readable(schema) else None
         if isinstance(kind, (list, tuple)):
             kind = "|".join(word for word in kind if isinstance(word, str))
-        return 3 + self._described(schema, name, kind) + self._schema(schema, depth)
+        # JSON knows string keys only, and makes them of others.
+        return 3 + self._described(schema, str(name), kind) + self._schema(schema, depth)
 
     def _schema(self, schema: Any, depth: int) -> int:
         """What a schema costs beside its name and description: its choices, its properties, its items."""

@@ -241,7 +241,7 @@ def _restore(kind: type[Options], given: Mapping[str, Any]) -> Options:
 
 
 TABLE: dict[str, Option[Any]] = {name: row for name, row in vars(Options).items() if isinstance(row, Option)}
-"""Every option by name, in the order in which the contract lists them."""
+"""Every option by name, in the order in which they are documented."""
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in TABLE.items()}
 
