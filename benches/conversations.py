@@ -104,6 +104,8 @@ class Session:
         if len(self.history) >= len(self._base) + self._grows_by:
             self.history = list(self._base)
             self._prepare(self.history)
+            # What comes next must not answer a call of the history that was left.
+            self._coming = itertools.dropwhile(lambda message: message["role"] == "tool", self._coming)
         self.history.append(unseen(next(self._coming)))
         self.appended += chars(self.history[-1:])
 

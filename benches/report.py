@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,21 +91,31 @@ def as_text(rows: Sequence[Row]) -> str:
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
-def as_markdown(rows: Iterable[Row], facts: dict[str, str]) -> str:
-    """For a document: the rows for which something is asked, and where they were measured."""
-    cells = [_cells(row) for row in rows if row.asked is not None]
-    cells = [[what, asked, f"**{figure}**", spread, verdict] for what, asked, figure, spread, verdict, _ in cells]
-    lines = [[*HEADING[:4], ""], ["---", "--:", "--:", "--:", "---"], *cells]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    machine = f"{facts['cores']}-core shared machine ({facts['system']}), Python {facts['python']}"
-    peers = ", ".join(f"{name} {facts[name]}" for name in PACKAGES if name in facts)
-    return (
-        f"Ratios of medians within one run of `python benches/run.py`, {facts['date']}, {machine}{'; ' if peers else ''}{peers}. "
-        f'Input: {facts["input"]}, joined. *Loop* is `sum(len(m["content"] or "") for m in messages)` over the same list.\n\n{table}\n'
+def as_markdown(rows: Sequence[Row], facts: dict[str, str]) -> str:
+    """For a document: the rows for which something is asked, where they were measured, and what there is to say."""
+    asked = [row for row in rows if row.asked is not None]
+    cells = [_cells(row)[:-1] for row in asked]
+    table = [[*HEADING[:4], ""], ["---", "--:", "--:", "--:", "---"], *([a, b, f"**{c}**", d, e] for a, b, c, d, e in cells)]
+    versions = ", ".join(
+        f"{name} {facts[key]}" for key, name in (("python", "Python"), *zip(PACKAGES, PACKAGES, strict=True)) if key in facts
+    )
+    wrong = "; ".join(row.what for row in rows if row.wrong)
+    return "\n".join(
+        [
+            f"`python benches/run.py`, {facts['date']}, on a {facts['machine']}: {versions}. Each figure is the",
+            f"median of ratios within one run, over {facts['input']} joined to long ones; *loop* is",
+            '`sum(len(m["content"] or "") for m in messages)` over the same list.',
+            f"**Wrong answers: {wrong}.**" if wrong else "Every answer of backcut was sound and within its ceiling.",
+            "",
+            *("| " + " | ".join(line) + " |" for line in table),
+            "",
+            *(f"- {row.what}: {row.note}." for row in asked if row.note),
+            "",
+        ]
     )
 
 
-def as_json(rows: Iterable[Row], facts: dict[str, str]) -> str:
+def as_json(rows: Sequence[Row], facts: dict[str, str]) -> str:
     listed = [dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows]
     return json.dumps({"facts": facts, "rows": listed}, indent=2, ensure_ascii=False) + "\n"
 
@@ -120,13 +130,14 @@ def update(path: Path, marker: str, text: str) -> None:
     path.write_text(found.sub(lambda _: block, page, count=1), encoding="utf-8")
 
 
-def machine(source: str) -> dict[str, str]:
+def machine(kind: str, source: str) -> dict[str, str]:
     """What a figure depends on; nothing that tells whose machine it is."""
     facts: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
-        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "python": platform.python_version()
+        + ("" if platform.python_implementation() == "CPython" else f" ({platform.python_implementation()})"),
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": str(os.cpu_count()),
+        "machine": kind or f"{os.cpu_count()}-core machine",
         "backcut": backcut.__version__ + (", twin in plain Python" if engine.PURE else ""),
         "input": source,
     }

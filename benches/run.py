@@ -17,7 +17,7 @@ import backcut
 import peers
 import report
 from conversations import ROOT, Message, Session, chars, load, same_end, tile, unseen
-from measure import bare_loop, median_of, first_count, import_time, interleave, ratios
+from measure import bare_loop, first_count, import_time, interleave, median_of, ratios
 from report import Row, measured
 
 SETS = 4
@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each row (400; 12 with --smoke)")
     parser.add_argument("--no-peers", action="store_true", help="leave the other trimmers out")
     parser.add_argument("--limit", type=float, default=60.0, metavar="S", help="seconds after which litellm is stopped (60)")
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what kind of machine this is, for the table")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there too")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--update", action="store_true", help="write it into README.md and CHANGELOG.md too")
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     effort = Effort(rounds, 2 if asked.smoke else 5, 3 if asked.smoke else 21, asked.limit, not (asked.no_peers or asked.smoke))
 
     talks, source = load()
-    facts = report.machine(source)
+    facts = report.machine(asked.machine, source)
     rows = []
     for row in every_row(talks, effort):
         print(f"  {row.what}: {row.verdict}", file=sys.stderr, flush=True)
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if asked.update:
         report.update(ROOT / "README.md", "figures", page)
         report.update(ROOT / "CHANGELOG.md", "performance", page)
-    return any(row.wrong for row in rows)
+    return int(any(row.wrong for row in rows))
 
 
 def every_row(talks: Sequence[Sequence[Message]], effort: Effort) -> Iterator[Row]:
@@ -140,7 +141,12 @@ def agent_loop(tiled: Sequence[tuple[list[Message], Iterator[Message]]], effort:
         window = backcut.context_window(max_tokens=half(base, "max_tokens"))
         session = Session(base, coming, prepare=window.trim)
         candidates = (lambda: window.trim(session.history), lambda: bare_loop(session.history))
-        values.extend(ratios(*interleave(effort.rounds // SETS, *candidates, before=session.step)))
+
+        def grow() -> None:
+            session.step()
+            bare_loop(session.history)  # whoever comes first finds the caches as warm as whoever comes second
+
+        values.extend(ratios(*interleave(effort.rounds // SETS, *candidates, before=grow)))
         return session
 
     for base, coming in tiled:
@@ -152,16 +158,23 @@ def agent_loop(tiled: Sequence[tuple[list[Message], Iterator[Message]]], effort:
 
 
 def cold(histories: Sequence[list[Message]], effort: Effort) -> Row:
-    def play(history: list[Message]) -> list[float]:
+    values: list[float] = []
+    wrong = ""
+
+    def play(history: list[Message]) -> list[Message]:
         window = backcut.context_window(max_tokens=half(history, "max_tokens"))
         fresh: list[Message] = []
 
         def renew() -> None:
             fresh[:] = [unseen(message) for message in history]
 
-        return ratios(*interleave(effort.peer_rounds, lambda: window.trim(fresh), lambda: bare_loop(fresh), before=renew))
+        candidates = (lambda: window.trim(fresh), lambda: bare_loop(fresh))
+        values.extend(ratios(*interleave(effort.peer_rounds, *candidates, before=renew)))
+        return fresh
 
-    return measured(Row("the same, no text ever seen before / loop"), [value for history in histories for value in play(history)])
+    for history in histories:
+        wrong = wrong or fault(play(history), max_tokens=half(history, "max_tokens"))
+    return measured(Row("the same, no text ever seen before / loop", wrong=wrong), values)
 
 
 def by_length(talks: Sequence[Sequence[Message]], effort: Effort) -> Row:
@@ -198,8 +211,10 @@ def against_langchain(histories: Sequence[list[Message]], effort: Effort) -> Ite
                     values.append(theirs_s[0] / ours)
         except peers.Absent as absent:
             row = replace(row, note=str(absent))
-        # Whether backcut's answer is right under these ceilings has been looked at above.
-        yield measured(replace(row, note=_judged(answers)), values) if values else row
+        if values:
+            wrong = first(fault(history, **{unit: half(history, unit)}) for history in histories)
+            row = measured(replace(row, wrong=wrong, note=_judged(answers)), values)
+        yield row
 
 
 def against_litellm(history: list[Message], effort: Effort) -> Row:
@@ -215,7 +230,8 @@ def against_litellm(history: list[Message], effort: Effort) -> Row:
         return replace(row, note=str(absent))
     ours = (before + median_of(lambda: window.trim(history), 50)) / 2
     note = f"stopped after {seconds:.0f} s" if sent is None else _judged([sent])
-    return measured(replace(row, more_than=sent is None, note=note), [seconds / ours])
+    wrong = fault(history, max_tokens=limit)
+    return measured(replace(row, more_than=sent is None, wrong=wrong, note=note), [seconds / ours])
 
 
 def _judged(answers: Sequence[Any]) -> str:

@@ -99,6 +99,9 @@ pub(crate) struct Meter<'c, T> {
 /// The longest token of every built-in encoding, in bytes.
 const LONGEST_TOKEN: u64 = 128;
 
+/// UTF-8 bytes that stand for a token where nothing is tokenized.
+pub(crate) const BYTES_PER_TOKEN: u64 = 4;
+
 /// The UTF-8 bytes above which a text is sure to have more than `max_tokens` tokens.
 pub(crate) fn longest_worth_counting<T: Text>(
     counter: Option<&dyn Counter<T>>,
@@ -132,13 +135,10 @@ impl<'c, T: Text> Meter<'c, T> {
         self.measure
     }
 
-    /// Whether tokens are counted.
-    pub(crate) fn counts_tokens(&self) -> bool {
-        self.counter.is_some()
-    }
-
     /// The frame of a message and its role.
     pub(crate) fn message(&mut self, role: Role) -> Result<(), Foreign> {
+        // A role is a token in the built-in encodings.
+        self.frame(FIGURES.message + 1, None);
         if let Some(counter) = self.counter {
             self.tokens += FIGURES.message + counter.role(role)?;
         }
@@ -199,6 +199,7 @@ impl<'c, T: Text> Meter<'c, T> {
 
     /// The frame of a call and its function's name.
     pub(crate) fn call(&mut self, name: Option<&T>) -> Result<(), Foreign> {
+        self.frame(FIGURES.call, name);
         if let Some(counter) = self.counter {
             self.tokens += FIGURES.call + name.map_or(Ok(0), |name| counter.count(name))?;
         }
@@ -207,6 +208,7 @@ impl<'c, T: Text> Meter<'c, T> {
 
     /// The name of a speaker.
     pub(crate) fn name(&mut self, name: &T) -> Result<(), Foreign> {
+        self.frame(FIGURES.name, Some(name));
         if let Some(counter) = self.counter {
             self.tokens += FIGURES.name + counter.count(name)?;
         }
@@ -215,8 +217,16 @@ impl<'c, T: Text> Meter<'c, T> {
 
     /// A picture, a sound, a file.
     pub(crate) fn media(&mut self, media: Media) {
+        self.frame(media.tokens(), None);
         if self.counter.is_some() {
             self.tokens += media.tokens();
+        }
+    }
+
+    /// Measures what is no text of a message by the tokens that it costs, and by its name.
+    fn frame(&mut self, tokens: u64, name: Option<&T>) {
+        if self.measure {
+            self.bytes += tokens * BYTES_PER_TOKEN + name.map_or(0, |name| name.bytes() as u64);
         }
     }
 

@@ -1,7 +1,5 @@
 //! What the core knows of one message, whatever provider it is for.
 
-use smallvec::SmallVec;
-
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -83,16 +81,27 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
 }
 
-/// The calls of one message: nearly always one or two, so they need no memory of their own.
-pub(crate) type Ties<T> = SmallVec<[Tie<T>; 2]>;
-
 /// How a message hangs together with others.
 #[derive(Clone, Debug)]
 pub(crate) enum Links<T> {
     /// Not at all.
     None,
     /// It asks for these calls (at least one).
-    Calls(Ties<T>),
+    Calls(Vec<Tie<T>>),
     /// It answers one.
     Result(Tie<T>),
+}
+
+impl<T> Links<T> {
+    /// The links of a message of that role, out of the ties that were read of it: one of a result, those of an assistant's calls.
+    pub(crate) fn of(role: Role, ties: &mut Vec<Tie<T>>) -> Self {
+        if role.is_result() {
+            return ties.pop().map_or(Self::None, Self::Result);
+        }
+        if ties.is_empty() {
+            Self::None
+        } else {
+            Self::Calls(std::mem::take(ties))
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! boundaries from the newest message back, reading no further than it must: a stretch is closed as soon as no result in it
 //! can answer a call in front of it.
 
-use crate::facts::{Family, Links, Tie};
+use crate::facts::{Family, Links, Role, Tie};
 use crate::value::Text;
 
 /// What a result answers.
@@ -178,28 +178,33 @@ impl<T: Text> Backward<T> {
         self.end - self.stretch.len()
     }
 
-    /// Takes the next older message. O(1) for a history whose results stand behind their calls.
-    pub(crate) fn push(&mut self, links: Links<T>) {
-        match &links {
-            Links::Result(_) => {
-                self.run += 1;
-                self.stretch.push(links);
-                return;
-            }
-            // The usual cases: a message for itself, and calls that have each their result, in order.
-            Links::None if self.stretch.is_empty() => return self.begin_group(),
-            Links::Calls(calls) if self.has_answers_in_order(calls) => return self.begin_group(),
-            Links::None => self.wait_for_run(|_| false),
-            Links::Calls(calls) => {
-                let run: Vec<&Tie<T>> = self.results_of_run().collect();
-                let (answers, _) = match_run(calls, &run);
-                self.wait_for_run(|k| answers[k].is_some());
-                self.forget(calls);
-            }
+    /// Takes the next older message: its role and its ties. O(1) for a history whose results stand behind their calls.
+    pub(crate) fn push(&mut self, role: Role, ties: &mut Vec<Tie<T>>) {
+        if role.is_result() {
+            self.run += 1;
+            self.stretch.push(Links::of(role, ties));
+            return;
         }
+        // The usual cases: a message for itself, and calls that have each their result, in order.
+        if self.has_answers_in_order(ties) {
+            self.end -= self.stretch.len() + 1;
+            self.boundaries.push(self.end);
+            self.stretch.clear();
+            self.run = 0;
+            return;
+        }
+        let run: Vec<&Tie<T>> = self.results_of_run().collect();
+        let (answers, _) = match_run(ties, &run);
+        self.wait_for_run(|k| answers[k].is_some());
+        // A call of an id, answered or not, hides every older one from the results behind it.
+        self.pending.retain(|id| {
+            !ties
+                .iter()
+                .any(|call| call.id.as_ref().is_some_and(|call| call.same(id)))
+        });
         self.run = 0;
         self.turns += 1;
-        self.stretch.push(links);
+        self.stretch.push(Links::of(role, ties));
         if self.pending.is_empty() {
             self.settle();
         }
@@ -213,23 +218,6 @@ impl<T: Text> Backward<T> {
                 .results_of_run()
                 .zip(calls)
                 .all(|(result, call)| result.family == call.family && same_id(result, call))
-    }
-
-    /// The message before the stretch begins a group of its own with it.
-    fn begin_group(&mut self) {
-        self.end -= self.stretch.len() + 1;
-        self.boundaries.push(self.end);
-        self.stretch.clear();
-        self.run = 0;
-    }
-
-    /// A call of an id, answered or not, hides every older one from the results behind it.
-    fn forget(&mut self, calls: &[Tie<T>]) {
-        self.pending.retain(|id| {
-            !calls
-                .iter()
-                .any(|call| call.id.as_ref().is_some_and(|call| call.same(id)))
-        });
     }
 
     /// Says that there is no older message: what is still open is settled as it stands.
@@ -307,4 +295,96 @@ fn inner_boundaries<T: Text>(links: &[&Links<T>]) -> Vec<usize> {
         weld = weld.max(reach);
     }
     boundaries
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    struct Id(usize);
+
+    impl Text for Id {
+        fn chars(&self) -> usize {
+            1
+        }
+
+        fn bytes(&self) -> usize {
+            1
+        }
+
+        fn as_str(&self) -> Cow<'_, str> {
+            Cow::Borrowed("x")
+        }
+
+        fn same(&self, other: &Self) -> bool {
+            self.0 == other.0
+        }
+    }
+
+    /// Numbers that look random, from a seed (splitmix64).
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ (z >> 31)) % end
+        }
+
+        fn tie(&mut self) -> Tie<Id> {
+            let legacy = self.below(6) == 0;
+            let id = (!legacy && self.below(5) > 0).then(|| Id(usize::from(self.below(2) == 0)));
+            let family = if legacy { Family::Legacy } else { Family::Tool };
+            Tie { family, id }
+        }
+
+        fn links(&mut self) -> Links<Id> {
+            match self.below(5) {
+                0 => Links::None,
+                1 => Links::Calls((0..=self.below(3)).map(|_| self.tie()).collect()),
+                _ => Links::Result(self.tie()),
+            }
+        }
+    }
+
+    /// Boundaries as section 4 defines them, newest first.
+    fn naive(links: &[&Links<Id>]) -> Vec<usize> {
+        let answers = pair(links).answers;
+        let welded = |i: usize| {
+            (i..links.len()).any(|j| matches!(answers[j], Answer::Late(call) if call < i))
+        };
+        (0..links.len())
+            .rev()
+            .filter(|&i| i == 0 || (answers[i] == Answer::NoResult && !welded(i)))
+            .collect()
+    }
+
+    #[test]
+    fn backward_finds_the_boundaries_of_the_forward_walk() {
+        for seed in 0..20_000 {
+            let mut random = Random(seed);
+            let len = 1 + seed as usize % 12;
+            let links: Vec<Links<Id>> = (0..len).map(|_| random.links()).collect();
+            let mut backward = Backward::new(len);
+            let all = naive(&links.iter().collect::<Vec<_>>());
+            for (i, link) in links.iter().enumerate().rev() {
+                let (role, mut ties) = match link.clone() {
+                    Links::None => (Role::User, Vec::new()),
+                    Links::Calls(calls) => (Role::Assistant, calls),
+                    Links::Result(tie) => (Role::Tool, vec![tie]),
+                };
+                backward.push(role, &mut ties);
+                // Whatever has been found is final, and nothing is left out before the last of it.
+                let found = backward.boundaries();
+                assert_eq!(found, &all[..found.len()], "seed {seed} at {i}: {links:?}");
+            }
+            backward.finish();
+            assert_eq!(backward.boundaries(), all, "seed {seed}: {links:?}");
+            assert_eq!(backward.unseen(), 0);
+        }
+    }
 }

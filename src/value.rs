@@ -99,17 +99,22 @@ pub trait Value: Clone {
     /// What the caller's own object raised.
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign>;
 
-    /// The values under several keys, as [`get`](Self::get) finds them. A source overrides this where one look at the whole
-    /// value is cheaper than a look-up for each key.
+    /// Puts the values under several keys into `fields`, as [`get`](Self::get) finds them. A source overrides this where one
+    /// look at the whole value is cheaper than a look-up for each key.
+    ///
+    /// `fields` comes empty. It is filled in place, since moving what was just written costs more than finding it.
     ///
     /// # Errors
     /// What the caller's own object raised.
-    fn fields<const N: usize>(&self, keys: &[Key; N]) -> Result<[Option<Self>; N], Foreign> {
-        let mut fields = [const { None }; N];
+    fn fields<const N: usize>(
+        &self,
+        keys: &[Key; N],
+        fields: &mut [Option<Self>; N],
+    ) -> Result<(), Foreign> {
         for (field, &key) in fields.iter_mut().zip(keys) {
             *field = self.get(key)?;
         }
-        Ok(fields)
+        Ok(())
     }
 
     /// The text, if this is one.

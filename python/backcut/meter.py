@@ -183,6 +183,13 @@ class Meter:
         total += sum(3 + self.tokenizer.count(call.name) for call in facts.calls)
         return total + facts.media_tokens
 
+    def frame_in_bytes(self, facts: Facts) -> int:
+        """What a message costs beside its texts, where nothing is tokenized: 4 bytes a token, a role being one, and its names."""
+        named = [facts.name] if facts.name else []
+        names = named + [call.name for call in facts.calls]
+        tokens = 4 + len(named) + 3 * len(facts.calls) + facts.media_tokens
+        return 4 * tokens + sum(map(size_in_bytes, names))
+
     def system(self, system: Any) -> int:
         """Tokens of the system text that lives outside of the messages."""
         if system is None:

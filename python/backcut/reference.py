@@ -63,8 +63,11 @@ class Window:
         """Plans, and builds what was planned."""
         from .edit import apply_plan
 
-        plan = self.plan(messages, tools, system)
-        return Trimmed(apply_plan(plan, messages), plan.report)
+        # Read once, so that a tokenizer that changes the history meanwhile does no harm.
+        history = read_history(messages)
+        plan = self.plan(history, tools, system)
+        unchanged = plan.report.first_changed is None
+        return Trimmed(messages if unchanged else apply_plan(plan, history), plan.report)
 
     def plan(self, messages: Any, tools: Any, system: Any) -> Plan:
         """What a trim would do."""
@@ -334,6 +337,8 @@ class _Search:
             return list(range(self.body.size + 1))
         size = len if ceiling == "max_chars" else size_in_bytes
         sizes = [self.body.measure(at, size) for at in reversed(range(self.body.size))][::-1]
+        if ceiling == "max_tokens" and self.meter is not None:
+            sizes = [each + self.meter.frame_in_bytes(self.body.facts(at)) for at, each in enumerate(sizes)]
         sums = [0]
         for each in sizes:
             sums.append(sums[-1] + each)
@@ -495,7 +500,7 @@ def count_messages(messages: Any, tokenizer: Tokenizer, format: str, tools: Any,
 
 def check(messages: Any, format: str) -> list[Violation]:
     """What a provider would refuse: section 9."""
-    facts = _read_all(messages, format, names=False)
+    facts = _read_all(messages, format, names=True)
     if not facts:
         return [Violation("empty_history", 0, "there is no message", ())]
     history = list(messages)

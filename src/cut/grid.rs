@@ -2,12 +2,10 @@
 //! `docs/rules.md`, section 5.6.
 
 use super::{Candidate, Search, Variant};
+use crate::cost::BYTES_PER_TOKEN;
 use crate::error::{Ceiling, Error};
 use crate::value::History;
 use crate::window::TrimTo;
-
-/// UTF-8 bytes that stand for a token on the grid.
-const BYTES_PER_TOKEN: u64 = 4;
 
 /// The cut that all ceilings agree on: the furthest of theirs, at most the newest group.
 pub(super) fn cut<H: History>(

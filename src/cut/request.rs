@@ -31,8 +31,10 @@ pub fn count<H: History>(
         let reading = Reading {
             auto,
             shorten: Shorten::Not,
+            names: true,
         };
-        chat::read(&message, reading, &mut meter).map_err(|error| error.at(index))?;
+        chat::read(&message, reading, &mut meter, &mut Vec::new())
+            .map_err(|error| error.at(index))?;
         sum += meter.tokens;
     }
     Ok(sum)

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use super::TextOf;
 use crate::cost::{FIGURES, Meter, longest_worth_counting};
 use crate::error::{Ceiling, Error};
-use crate::facts::{Links, Role};
+use crate::facts::{Role, Tie};
 use crate::format::Format;
 use crate::format::chat::{self, Capped, NoticePlace, Reading, Shorten};
 use crate::groups::Backward;
@@ -68,6 +68,8 @@ pub(super) struct Walk<'a, H: History> {
     /// Shortened observations, newest first.
     capped: Vec<(usize, Box<Capped>)>,
     groups: Backward<TextOf<H>>,
+    /// Calls and answers of the message at hand; kept for its memory.
+    ties: Vec<Tie<TextOf<H>>>,
     /// The task that was found last.
     task: Option<usize>,
     /// The task that was measured last.
@@ -91,6 +93,7 @@ impl<'a, H: History> Walk<'a, H> {
         let reading = Reading {
             auto,
             shorten: limits.cap.map_or(Shorten::Not, Shorten::To),
+            names: counter.is_some(),
         };
         let len = history.len();
         let mut walk = Self {
@@ -114,6 +117,7 @@ impl<'a, H: History> Walk<'a, H> {
             users: Vec::new(),
             capped: Vec::new(),
             groups: Backward::new(len),
+            ties: Vec::new(),
             task: None,
             task_size: None,
             no_user_before: 0,
@@ -128,7 +132,8 @@ impl<'a, H: History> Walk<'a, H> {
                 break;
             }
             let mut meter = Meter::new(counter, walk.longest, false);
-            chat::read(&message, reading, &mut meter).map_err(|error| error.at(index))?;
+            chat::read(&message, reading, &mut meter, &mut Vec::new())
+                .map_err(|error| error.at(index))?;
             walk.base.tokens += meter.tokens;
             walk.head += 1;
             walk.head_role = Some(role);
@@ -268,13 +273,15 @@ impl<'a, H: History> Walk<'a, H> {
     fn scan_one(&mut self) -> Result<(), Error> {
         let index = self.groups.unseen() - 1;
         let role = self.role_anywhere(index)?;
-        let links = chat::links(&self.history.message(index)?, role)?;
-        self.link(index, links);
+        chat::ties(&self.history.message(index)?, role, &mut self.ties)?;
+        self.link(index, role);
         Ok(())
     }
 
-    fn link(&mut self, index: usize, links: Links<TextOf<H>>) {
-        self.groups.push(links);
+    /// Hands the ties that were read to the groups.
+    fn link(&mut self, index: usize, role: Role) {
+        self.groups.push(role, &mut self.ties);
+        self.ties.clear();
         if index == self.head {
             self.groups.finish();
         }
@@ -287,8 +294,8 @@ impl<'a, H: History> Walk<'a, H> {
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
         let mut meter = Meter::new(counter, self.longest, measured);
-        let read =
-            chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(index))?;
+        let read = chat::read(&message, self.reading, &mut meter, &mut self.ties)
+            .map_err(|error| error.at(index))?;
         let (chars, tokens) = self
             .messages
             .last()
@@ -313,7 +320,9 @@ impl<'a, H: History> Walk<'a, H> {
             self.capped.push((index, capped));
         }
         if self.groups.unseen() > index {
-            self.link(index, read.links);
+            self.link(index, read.role);
+        } else {
+            self.ties.clear();
         }
         Ok(())
     }
@@ -346,7 +355,8 @@ impl<'a, H: History> Walk<'a, H> {
             _ => {
                 let message = self.history.message(task)?;
                 let mut meter = Meter::new(self.counter, self.longest, false);
-                chat::read(&message, self.reading, &mut meter).map_err(|error| error.at(task))?;
+                chat::read(&message, self.reading, &mut meter, &mut Vec::new())
+                    .map_err(|error| error.at(task))?;
                 let size = Size {
                     turns: 1,
                     chars: meter.chars,

@@ -8,11 +8,11 @@ mod parts;
 
 use crate::cost::{Media, Meter};
 use crate::error::{Foreign, Misfit, ReadError};
-use crate::facts::{Family, Links, Role, Tie};
+use crate::facts::{Family, Role, Tie};
 use crate::format::misfit;
 use crate::value::{Key, Text, Value};
 
-pub(crate) use calls::links;
+pub(crate) use calls::ties;
 pub(crate) use inspect::inspect;
 pub(crate) use observation::{Capped, Shorten, thena};
 pub(crate) use parts::{NoticePlace, notice_place};
@@ -24,7 +24,9 @@ pub(crate) fn role<V: Value>(message: &V, auto: bool) -> Result<Role, ReadError>
     if !message.is_record() {
         return Err(no_message(message));
     }
-    let [role] = message.fields(&[Key::Role])?;
+    let mut fields = [None];
+    message.fields(&[Key::Role], &mut fields)?;
+    let [role] = fields;
     role_of(message, role.as_ref(), auto)
 }
 
@@ -63,24 +65,33 @@ pub(crate) struct Reading {
     /// Whether a part of another format is refused.
     pub auto: bool,
     pub shorten: Shorten,
+    /// Whether names of speakers are read: they cost tokens only.
+    pub names: bool,
 }
 
 /// What was read of a message.
-pub(crate) struct Read<T> {
+pub(crate) struct Read {
     pub role: Role,
-    pub links: Links<T>,
     pub capped: Option<Box<Capped>>,
 }
 
-/// Reads a message: its role, its links to others, its cost into `meter`.
+/// Reads a message: its role, its cost into `meter`, its calls or the call that it answers into `ties`, which comes empty.
 pub(crate) fn read<V: Value>(
     message: &V,
     how: Reading,
     meter: &mut Meter<'_, V::Text>,
-) -> Result<Read<V::Text>, ReadError> {
+    ties: &mut Vec<Tie<V::Text>>,
+) -> Result<Read, ReadError> {
     if !message.is_record() {
         return Err(no_message(message));
     }
+    let mut keys = KEYS;
+    if !how.names {
+        // Asked for a second time, a key is found at its first place: the name is not so much as touched.
+        keys[NAME] = Key::Role;
+    }
+    let mut fields = [const { None }; KEYS.len()];
+    message.fields(&keys, &mut fields)?;
     let [
         role,
         content,
@@ -92,77 +103,75 @@ pub(crate) fn read<V: Value>(
         reasoning_content,
         reasoning,
         audio,
-    ] = message.fields(&[
-        Key::Role,
-        Key::Content,
-        Key::Name,
-        Key::ToolCallId,
-        Key::ToolCalls,
-        Key::FunctionCall,
-        Key::Refusal,
-        Key::ReasoningContent,
-        Key::Reasoning,
-        Key::Audio,
-    ])?;
+    ] = &fields;
     let role = role_of(message, role.as_ref(), how.auto)?;
     meter.message(role)?;
     let mut capped = None;
     if let Some(content) = content {
         if role.is_result() {
-            capped = observation::read(&content, role, how, meter)?;
+            capped = observation::read(content, role, how, meter)?;
         } else {
             let beside_calls = role == Role::Assistant && tool_calls.is_some();
-            parts::content(&content, beside_calls, how.auto, meter)?;
+            parts::content(content, beside_calls, how.auto, meter)?;
         }
     }
     if role == Role::Assistant {
         if let Some(refusal) = refusal {
-            meter.text(&string(&refusal, || "refusal".to_owned(), STRING_OR_NULL)?)?;
+            meter.text(&string(refusal, || "refusal".to_owned(), STRING_OR_NULL)?)?;
         }
         // Not official, and so read only where they are what they should be.
-        for text in [reasoning_content, reasoning]
-            .into_iter()
-            .flatten()
-            .filter_map(|value| value.text())
-        {
-            meter.text(&text)?;
+        for said in [reasoning_content, reasoning] {
+            if let Some(text) = said.as_ref().and_then(Value::text) {
+                meter.text(&text)?;
+            }
         }
         if audio.is_some() {
             meter.media(Media::Audio);
         }
     }
-    if let Some(name) = name
-        && meter.counts_tokens()
-    {
-        let name = string(&name, || "name".to_owned(), STRING_OR_NULL)?;
+    if let Some(name) = name {
+        let name = string(name, || "name".to_owned(), STRING_OR_NULL)?;
         if name.chars() > 0 {
             meter.name(&name)?;
         }
     }
-    let links = match role {
-        Role::System | Role::Developer | Role::User => Links::None,
-        Role::Function => Links::Result(Tie {
+    match role {
+        Role::System | Role::Developer | Role::User => {}
+        Role::Function => ties.push(Tie {
             family: Family::Legacy,
             id: None,
         }),
         Role::Tool => {
-            let path = || "tool_call_id".to_owned();
-            let id = tool_call_id
-                .map(|id| string(&id, path, STRING_OR_NULL))
-                .transpose()?;
-            Links::Result(Tie {
+            let id = match tool_call_id {
+                Some(id) => Some(string(id, || "tool_call_id".to_owned(), STRING_OR_NULL)?),
+                None => None,
+            };
+            ties.push(Tie {
                 family: Family::Tool,
                 id: id.filter(|id| id.chars() > 0),
-            })
+            });
         }
-        Role::Assistant => calls::read(tool_calls.as_ref(), function_call.as_ref(), meter)?,
-    };
-    Ok(Read {
-        role,
-        links,
-        capped,
-    })
+        Role::Assistant => calls::read(tool_calls.as_ref(), function_call.as_ref(), meter, ties)?,
+    }
+    Ok(Read { role, capped })
 }
+
+/// The keys of a message, in the order in which [`read`] names them.
+const KEYS: [Key; 10] = [
+    Key::Role,
+    Key::Content,
+    Key::Name,
+    Key::ToolCallId,
+    Key::ToolCalls,
+    Key::FunctionCall,
+    Key::Refusal,
+    Key::ReasoningContent,
+    Key::Reasoning,
+    Key::Audio,
+];
+
+/// The place of the name among [`KEYS`].
+const NAME: usize = 2;
 
 const STRING_OR_NULL: &str = "a string or null";
 

@@ -28,13 +28,14 @@ thread_local! {
     static NAMES: RefCell<[Slot; SLOTS]> = const { RefCell::new([const { None }; SLOTS]) };
 }
 
-/// The values of a dict under the keys that are asked for, null being absent, in one walk over its entries.
+/// Hands on the values of a dict under the keys that are asked for, each with its place among them, null being absent, in
+/// one walk over its entries.
 #[inline]
 pub(super) fn fields<'py, const N: usize>(
     dict: &Bound<'py, PyDict>,
     keys: &[Key; N],
-) -> [Option<Bound<'py, PyAny>>; N] {
-    let mut fields = [const { None }; N];
+    mut found: impl FnMut(usize, Bound<'py, PyAny>),
+) {
     NAMES.with(|names| {
         // Taken once for the whole dict. It is free, for nothing below runs a caller's code.
         let Ok(mut names) = names.try_borrow_mut() else {
@@ -64,7 +65,7 @@ pub(super) fn fields<'py, const N: usize>(
                     && let Some(at) = keys.iter().position(|&wanted| wanted == key)
                 {
                     if !value.is_none() {
-                        fields[at] = Some(value.to_owned());
+                        found(at, value.to_owned());
                     }
                     left -= 1;
                     if left == 0 {
@@ -74,7 +75,6 @@ pub(super) fn fields<'py, const N: usize>(
             }
         });
     });
-    fields
 }
 
 /// The key that a dict's key object stands for, if it is one of ours.

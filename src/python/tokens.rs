@@ -188,7 +188,12 @@ impl Tokenizer {
         }
     }
 
-    /// Asks a caller's own tokenizer.
+    /// Whether counting runs a caller's own code.
+    pub(super) const fn is_custom(&self) -> bool {
+        matches!(self.kind, Kind::Custom(_))
+    }
+
+    /// Counts without looking anything up.
     fn raw(&self, text: &Bound<'_, PyString>) -> PyResult<u64> {
         let py = text.py();
         match &self.kind {

@@ -139,15 +139,19 @@ impl<'py> Value for Object<'py> {
 
     /// Walks a dict once: an entry costs a quarter of a look-up, and a message has fewer entries than it may have keys.
     #[inline]
-    fn fields<const N: usize>(&self, keys: &[Key; N]) -> Result<[Option<Self>; N], Foreign> {
+    fn fields<const N: usize>(
+        &self,
+        keys: &[Key; N],
+        fields: &mut [Option<Self>; N],
+    ) -> Result<(), Foreign> {
         if let Ok(dict) = self.0.cast::<PyDict>() {
-            return Ok(names::fields(dict, keys).map(|field| field.map(Self)));
+            names::fields(dict, keys, |at, value| fields[at] = Some(Self(value)));
+            return Ok(());
         }
-        let mut fields = [const { None }; N];
         for (field, &key) in fields.iter_mut().zip(keys) {
             *field = self.get(key)?;
         }
-        Ok(fields)
+        Ok(())
     }
 
     fn text(&self) -> Option<Str<'py>> {
@@ -246,9 +250,15 @@ pub(super) struct Messages<'py, 's> {
 }
 
 impl<'py, 's> Messages<'py, 's> {
-    /// Takes a list as it is and any other sequence as a list of the same objects.
-    pub(super) fn new(messages: &Bound<'py, PyAny>, seen: &'s Seen) -> Result<Self, Error> {
+    /// Takes a list as it is and any other sequence as a list of the same objects. `hold`: the caller's own code will run
+    /// while the history is read, so what counts is the list as it is now.
+    pub(super) fn new(
+        messages: &Bound<'py, PyAny>,
+        seen: &'s Seen,
+        hold: bool,
+    ) -> Result<Self, Error> {
         let list = match messages.cast::<PyList>() {
+            Ok(list) if hold => list.get_slice(0, list.len()),
             Ok(list) => list.clone(),
             Err(_) => sequence(messages)?,
         };

@@ -190,12 +190,16 @@ impl Window {
         system: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Messages<'py, 'static>, Plan)> {
         let py = messages.py();
-        let history = Messages::new(messages, &SEEN).map_err(|error| raise(py, error))?;
-        let held = Cell::new(0);
+        let uninterrupted = Cell::new(0);
+        let hold = self
+            .tokenizer
+            .as_ref()
+            .is_some_and(|tokenizer| tokenizer.get().is_custom());
+        let history = Messages::new(messages, &SEEN, hold).map_err(|error| raise(py, error))?;
         let counting = self
             .tokenizer
             .as_ref()
-            .map(|tokenizer| tokenizer.get().counting(&held));
+            .map(|tokenizer| tokenizer.get().counting(&uninterrupted));
         let counter = counting
             .as_ref()
             .map(|counting| counting as &dyn Counter<_>);
@@ -223,14 +227,14 @@ pub fn count_messages(
 ) -> PyResult<u64> {
     let py = messages.py();
     let format = self::format(format)?;
-    let held = Cell::new(0);
+    let uninterrupted = Cell::new(0);
     let (tools, system) = (tools.map(Object), system.map(Object));
-    Messages::new(messages, &SEEN)
+    Messages::new(messages, &SEEN, tokenizer.is_custom())
         .and_then(|history| {
             crate::cut::count(
                 &history,
                 format,
-                &tokenizer.counting(&held),
+                &tokenizer.counting(&uninterrupted),
                 tools.as_ref(),
                 system.as_ref(),
             )
@@ -244,7 +248,7 @@ pub fn count_messages(
 pub fn check<'py>(messages: &Bound<'py, PyAny>, format: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = messages.py();
     let format = self::format(format)?;
-    let found =
-        Messages::new(messages, &SEEN).and_then(|history| crate::check::check(&history, format));
+    let found = Messages::new(messages, &SEEN, false)
+        .and_then(|history| crate::check::check(&history, format));
     result::violations(py, found.map_err(|error| raise(py, error))?)
 }

@@ -62,21 +62,21 @@ pub fn text(random: &mut Random, most: usize) -> String {
         .collect()
 }
 
-const IDS: [&str; 4] = ["a", "b", "c", ""];
-
 /// Ids from so few that they are used again, some absent, some empty.
 fn id(random: &mut Random) -> Raw {
-    if random.once_in(8) {
-        Raw::Null
-    } else {
-        json!(random.pick(&IDS[..3 + random.0 as usize % 8 / 7]))
+    match random.below(8) {
+        0 => Raw::Null,
+        1 => json!(""),
+        k => json!(["a", "b", "c"][k % 3]),
     }
 }
 
 fn content(random: &mut Random) -> Raw {
     if random.once_in(4) {
         let part = |random: &mut Random| match random.below(4) {
-            0 => json!({"type": "image_url", "image_url": {"url": "https://example.org/i.png", "detail": "low"}}),
+            0 => {
+                json!({"type": "image_url", "image_url": {"url": "https://example.org/i.png", "detail": "low"}})
+            }
             1 => json!(text(random, 8)),
             _ => json!({"type": "text", "text": text(random, 8)}),
         };
@@ -148,7 +148,9 @@ pub fn history(random: &mut Random, most: usize) -> Vec<Raw> {
                 history.push(message);
             }
             3 => {
-                history.push(json!({"role": "assistant", "content": text(random, 8), "refusal": null}));
+                history.push(
+                    json!({"role": "assistant", "content": text(random, 8), "refusal": null}),
+                );
             }
             4 if random.once_in(3) => history.push(json!({"role": "system", "content": "mid"})),
             _ => batch(random, &mut history, &mut late),

@@ -3,19 +3,19 @@
 use super::{STRING_OR_NULL, string};
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
-use crate::facts::{Family, Links, Role, Tie, Ties};
+use crate::facts::{Family, Role, Tie};
 use crate::format::misfit;
 use crate::value::{Key, Text, Value};
 
-/// The calls of an assistant message as links, their cost into `meter`.
+/// The calls of an assistant message into `ties`, their cost into `meter`.
 pub(super) fn read<V: Value>(
     tool_calls: Option<&V>,
     function_call: Option<&V>,
     meter: &mut Meter<'_, V::Text>,
-) -> Result<Links<V::Text>, ReadError> {
-    let mut ties = Ties::new();
+    ties: &mut Vec<Tie<V::Text>>,
+) -> Result<(), ReadError> {
     if let Some(calls) = tool_calls {
-        listed(calls, &mut ties, meter)?;
+        listed(calls, ties, meter)?;
     }
     if let Some(call) = function_call {
         function(call, || "function_call".to_owned(), Key::Arguments, meter)?;
@@ -24,17 +24,13 @@ pub(super) fn read<V: Value>(
             id: None,
         });
     }
-    Ok(if ties.is_empty() {
-        Links::None
-    } else {
-        Links::Calls(ties)
-    })
+    Ok(())
 }
 
 /// `tool_calls`: their ties, their cost.
 fn listed<V: Value>(
     calls: &V,
-    ties: &mut Ties<V::Text>,
+    ties: &mut Vec<Tie<V::Text>>,
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(), ReadError> {
     let Some(len) = calls.list() else {
@@ -51,17 +47,18 @@ fn listed<V: Value>(
         if !call.is_record() {
             return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL)));
         }
-        let [id, function_said, custom_said] =
-            call.fields(&[Key::Id, Key::Function, Key::Custom])?;
-        let (said, kind, arguments) = match (function_said, custom_said) {
-            (Some(said), _) => (said, ".function", Key::Arguments),
-            (None, Some(said)) => (said, ".custom", Key::Input),
-            (None, None) => return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL))),
+        let mut fields = [const { None }; 3];
+        call.fields(&[Key::Id, Key::Function, Key::Custom], &mut fields)?;
+        let (said, kind, arguments) = match &fields {
+            [_, Some(said), _] => (said, ".function", Key::Arguments),
+            [_, None, Some(said)] => (said, ".custom", Key::Input),
+            [_, None, None] => return Err(ReadError::Misfit(misfit(at("")(), Some(&call), CALL))),
         };
-        let id = id
-            .map(|id| string(&id, at(".id"), STRING_OR_NULL))
-            .transpose()?;
-        function(&said, at(kind), arguments, meter)?;
+        let id = match &fields[0] {
+            Some(id) => Some(string(id, at(".id"), STRING_OR_NULL)?),
+            None => None,
+        };
+        function(said, at(kind), arguments, meter)?;
         ties.push(Tie {
             family: Family::Tool,
             id: id.filter(|id| id.chars() > 0),
@@ -86,10 +83,13 @@ fn function<V: Value>(
             "a mapping with a name",
         )));
     }
-    let [name, said] = call.fields(&[Key::Name, arguments])?;
-    let name = name
-        .map(|name| string(&name, || path() + ".name", "a string"))
-        .transpose()?;
+    let mut fields = [const { None }; 2];
+    call.fields(&[Key::Name, arguments], &mut fields)?;
+    let [name, said] = &fields;
+    let name = match name {
+        Some(name) => Some(string(name, || path() + ".name", "a string")?),
+        None => None,
+    };
     meter.call(name.as_ref())?;
     let Some(said) = said else { return Ok(()) };
     if let Some(text) = said.text() {
@@ -99,57 +99,50 @@ fn function<V: Value>(
     } else {
         let path = path() + "." + arguments.name();
         let expected = "a string or a JSON value";
-        return Err(ReadError::Misfit(misfit(path, Some(&said), expected)));
+        return Err(ReadError::Misfit(misfit(path, Some(said), expected)));
     }
     Ok(())
 }
 
-/// The links of a message alone, where nothing else of it is used: what is wrong with it does not matter.
-pub(crate) fn links<V: Value>(message: &V, role: Role) -> Result<Links<V::Text>, Foreign> {
-    let id = |value: Option<V>| {
-        value
-            .and_then(|value| value.text())
-            .filter(|id| id.chars() > 0)
-    };
-    Ok(match role {
-        Role::Tool => Links::Result(Tie {
+/// The ties of a message alone, where nothing else of it is used: what is wrong with it does not matter.
+pub(crate) fn ties<V: Value>(
+    message: &V,
+    role: Role,
+    ties: &mut Vec<Tie<V::Text>>,
+) -> Result<(), Foreign> {
+    let tool = |value: &V, key| -> Result<Tie<V::Text>, Foreign> {
+        let id = if value.is_record() {
+            value.get(key)?
+        } else {
+            None
+        };
+        let id = id.and_then(|id| id.text()).filter(|id| id.chars() > 0);
+        Ok(Tie {
             family: Family::Tool,
-            id: id(message.get(Key::ToolCallId)?),
-        }),
-        Role::Function => Links::Result(Tie {
-            family: Family::Legacy,
-            id: None,
-        }),
+            id,
+        })
+    };
+    let legacy = Tie {
+        family: Family::Legacy,
+        id: None,
+    };
+    match role {
+        Role::System | Role::Developer | Role::User => {}
+        Role::Tool => ties.push(tool(message, Key::ToolCallId)?),
+        Role::Function => ties.push(legacy),
         Role::Assistant => {
-            let calls = message.get(Key::ToolCalls)?;
-            let function_call = message.get(Key::FunctionCall)?;
-            let mut ties = Ties::new();
-            for k in 0..calls.as_ref().and_then(Value::list).unwrap_or(0) {
-                let call = calls
-                    .as_ref()
-                    .and_then(|calls| calls.item(k))
-                    .filter(Value::is_record);
-                let id = match call {
-                    Some(call) => id(call.get(Key::Id)?),
-                    None => None,
-                };
-                ties.push(Tie {
-                    family: Family::Tool,
-                    id,
-                });
+            if let Some(calls) = message.get(Key::ToolCalls)? {
+                for call in (0..calls.list().unwrap_or(0)).map_while(|k| calls.item(k)) {
+                    ties.push(tool(&call, Key::Id)?);
+                }
             }
-            if function_call.is_some_and(|call| call.is_record()) {
-                ties.push(Tie {
-                    family: Family::Legacy,
-                    id: None,
-                });
-            }
-            if ties.is_empty() {
-                Links::None
-            } else {
-                Links::Calls(ties)
+            if message
+                .get(Key::FunctionCall)?
+                .is_some_and(|call| call.is_record())
+            {
+                ties.push(legacy);
             }
         }
-        Role::System | Role::Developer | Role::User => Links::None,
-    })
+    }
+    Ok(())
 }

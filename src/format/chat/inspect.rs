@@ -14,14 +14,14 @@ pub(crate) fn inspect<V: Value>(
     auto: bool,
 ) -> Result<(Links<V::Text>, Vec<Flaw>), ReadError> {
     let mut meter = Meter::new(None, None, false);
-    let Read { role, links, .. } = read(
-        message,
-        Reading {
-            auto,
-            shorten: Shorten::Not,
-        },
-        &mut meter,
-    )?;
+    let mut ties = Vec::new();
+    let how = Reading {
+        auto,
+        shorten: Shorten::Not,
+        names: true,
+    };
+    let Read { role, .. } = read(message, how, &mut meter, &mut ties)?;
+    let links = Links::of(role, &mut ties);
     let mut flaws = Vec::new();
     let mut flaw = |code, message, ids| flaws.push(Flaw { code, message, ids });
 

@@ -117,7 +117,16 @@ pub(crate) fn thena<V: Value>(
     let shorten = cap.map_or(Shorten::Not, Shorten::Thena);
     let beside_calls = message.get(Key::ToolCalls)?.is_some();
     let capped = if role == Role::Tool {
-        read(&content, role, Reading { auto, shorten }, &mut meter)?
+        read(
+            &content,
+            role,
+            Reading {
+                auto,
+                shorten,
+                names: false,
+            },
+            &mut meter,
+        )?
     } else {
         parts::content(&content, beside_calls, auto, &mut meter)?;
         None
