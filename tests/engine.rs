@@ -405,12 +405,12 @@ fn a_grid_is_measured_from_the_front() {
     assert_eq!(cut(chars(24)), 3);
     // Step 15: 30 characters hold 7 messages; four messages are the first 15 or more.
     assert_eq!(cut(chars(30)), 4);
-    // 3 + 5 x 9: a message is 3 + 1 + 1. Step 88 bytes of 4 x 44, more than there are: the newest group.
+    // A message is 3 + 1 + 1 tokens: 3 + 5 x 8 fit. It measures 4 + 4 x 4 bytes; the step is 88 of 4 x 44, five messages.
     let tokens = Limits {
         max_tokens: most(44),
         ..Limits::default()
     };
-    assert_eq!(cut(tokens), 8);
+    assert_eq!(cut(tokens), 5);
 }
 
 /// `docs/rules.md` 5: where K leaves nothing out there is no notice, so the characters ask for no cut here.

@@ -252,11 +252,20 @@ def test_trim_to_by_chars() -> None:
 
 
 def test_trim_to_by_tokens_measures_bytes() -> None:
-    """The limit is 100 tokens, 400 bytes, so the step is 200 bytes: role 4 and text 16 are 20 tokens by ``len``, but é is two bytes."""
+    """The limit is 100 tokens, 400 bytes, so the step is 200 bytes. A message is 13 times é, two bytes each, and 4 tokens of frame."""
     messages = [user("é" * 13) for _ in range(8)]
-    assert 3 + 4 * 20 <= 100 < 3 + 5 * 20
-    found = plan(messages, max_tokens=100, trim_to=0.5, notice=False, tokenizer=len)
-    assert found.kept[0] in (7, 8), "26 bytes a message: the first boundary at or behind 200 bytes is the newest group"
+    assert 3 + 4 * 20 <= 100 < 3 + 5 * 20, "by len, role 4 and text 16 make 20 tokens a message, of which four fit"
+    assert 4 * 42 < 200 <= 5 * 42
+    assert kept(messages, max_tokens=100, trim_to=0.5, notice=False, tokenizer=len) == (5, 6, 7)
+
+
+def test_trim_to_by_tokens_serves_short_messages() -> None:
+    """Where frames outweigh texts the grid must count them, or no step is reached and all but the newest group goes."""
+    history = [user("ok, go on") if k % 2 == 0 else said("yes") for k in range(2_000)]
+    for length in range(200, 2_001, 100):
+        tokens = backcut.trim(history[:length], max_tokens=1_000, trim_to=0.5, tokenizer=lambda text: 1 + len(text) // 4).report.tokens_sent
+        assert tokens is not None
+        assert 400 <= tokens <= 1_000, length
 
 
 def test_the_furthest_cut_of_the_ceilings_wins() -> None:

@@ -63,13 +63,13 @@ pub fn chars(message: &Raw) -> u64 {
         .sum()
 }
 
+/// The pictures, which are all of low detail here.
+fn pictures(message: &Raw) -> u64 {
+    let parts = message["content"].as_array().into_iter().flatten();
+    parts.filter(|part| part["type"] == "image_url").count() as u64
+}
+
 pub fn tokens(message: &Raw) -> u64 {
-    let pictures = message["content"].as_array().map_or(0, |parts| {
-        parts
-            .iter()
-            .filter(|part| part["type"] == "image_url")
-            .count()
-    });
     let calls: u64 = functions(message)
         .iter()
         .map(|said| 3 + quarters(said["name"].as_str().unwrap()))
@@ -80,7 +80,7 @@ pub fn tokens(message: &Raw) -> u64 {
             .as_str()
             .map_or(0, |name| 1 + quarters(name))
         + calls
-        + 85 * pictures as u64
+        + 85 * pictures(message)
 }
 
 // Groups
@@ -600,21 +600,25 @@ impl World<'_> {
 
     /// P(b).
     fn dropped(&self, ceiling: Ceiling, begin: usize) -> u64 {
+        let by_chars = ceiling == Ceiling::Chars;
         let size = |text: &str| {
-            (if ceiling == Ceiling::Chars {
+            (if by_chars {
                 text.chars().count()
             } else {
                 text.len()
             }) as u64
         };
+        let sum = |texts: &[&str]| texts.iter().map(|text| size(text)).sum::<u64>();
         let measure = |i: usize| {
-            let (sent, original) = (&self.body[i], &self.original[i]);
-            if sent == original {
-                return texts(sent).into_iter().map(size).sum::<u64>();
+            let original = &self.original[i];
+            let beside = if by_chars { 0 } else { beside(original) };
+            if self.body[i] == *original {
+                return sum(&texts(original)) + beside;
             }
+            // Of a result nothing but its content has texts, and all of them share the cap.
             let texts = content_texts(&original["content"]);
             let all: u64 = texts.iter().map(|text| text.chars().count() as u64).sum();
-            self.limits.cap.unwrap().chars as u64 * texts.into_iter().map(size).sum::<u64>() / all
+            self.limits.cap.unwrap().chars as u64 * sum(&texts) / all + beside
         };
         if ceiling == Ceiling::Turns {
             begin as u64
@@ -622,6 +626,15 @@ impl World<'_> {
             (0..begin).map(measure).sum()
         }
     }
+}
+
+/// What a message measures on the grid of tokens beside its texts: names, and four bytes for each token of frames and pictures.
+fn beside(message: &Raw) -> u64 {
+    let functions = functions(message);
+    let names = functions.iter().filter_map(|said| said["name"].as_str());
+    let bytes: usize = names.chain(message["name"].as_str()).map(str::len).sum();
+    let frames = 4 + 3 * functions.len() + usize::from(message["name"].is_string());
+    (bytes + 4 * frames) as u64 + 4 * 85 * pictures(message)
 }
 
 /// Puts a notice into a user turn; false where it stands there already.
