@@ -227,6 +227,56 @@ fn a_cut_breaks_no_pair() {
     }
 }
 
+/// No more than the cap, cut at clusters' edges, and what is reported as gone is gone.
+#[test]
+fn a_capped_text_is_whole_clusters_within_the_cap() {
+    for seed in 0..5_000 {
+        let mut random = Random(seed);
+        let text = random::text(&mut random, 30);
+        let keep = *random.pick(&[ToolKeep::Head, ToolKeep::Tail, ToolKeep::HeadTail]);
+        let cap = Cap {
+            chars: 1 + random.below(60),
+            keep,
+        };
+        let history = [json!({"role": "function", "name": "f", "content": text})];
+        let limits = Limits {
+            cap: Some(cap),
+            ..Limits::default()
+        };
+        let plan = plan_tokens(&history, &limits).unwrap();
+        let chars = text.chars().count();
+        let [edit] = plan.edits.as_slice() else {
+            assert!(chars <= cap.chars && plan.is_unchanged());
+            continue;
+        };
+        let cut = edit.cuts[0].cut.unwrap();
+        let left = cut.apply(&text);
+        assert_eq!(left.chars().count(), cut.chars());
+        assert!(cut.chars() <= cap.chars, "seed {seed}");
+        assert_eq!(plan.report.chars_sent, cut.chars() as u64);
+        assert_eq!(plan.report.chars_capped, (chars - cut.chars()) as u64);
+        // Where there is no room for a marker, code points are all that counts.
+        if !cut.marker.is_empty() {
+            let edges = oracle::edges(&text);
+            assert!(edges.contains(&cut.head) && edges.contains(&(chars - cut.tail)));
+            // Not one cluster more would have fitted.
+            let room = cap.chars - cut.marker.chars().count();
+            let (head, tail) = match keep {
+                ToolKeep::Head => (room, 0),
+                ToolKeep::Tail => (0, room),
+                ToolKeep::HeadTail => (room.div_ceil(2), room / 2),
+            };
+            assert!(edges.iter().all(|&edge| edge <= cut.head || edge > head));
+            let from_back = |edge: usize| chars - edge;
+            assert!(
+                edges
+                    .iter()
+                    .all(|&edge| from_back(edge) <= cut.tail || from_back(edge) > tail)
+            );
+        }
+    }
+}
+
 /// A conversation that grows is cut at the same place for a while, if `trim_to` asks for that.
 #[test]
 fn a_grid_holds_the_cut_still() {

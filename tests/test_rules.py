@@ -265,7 +265,8 @@ def test_trim_to_by_tokens_serves_short_messages() -> None:
     for length in range(200, 2_001, 100):
         tokens = backcut.trim(history[:length], max_tokens=1_000, trim_to=0.5, tokenizer=lambda text: 1 + len(text) // 4).report.tokens_sent
         assert tokens is not None
-        assert 400 <= tokens <= 1_000, length
+        # Half of the window, but for the grid's guess of 4 bytes a token.
+        assert 300 <= tokens <= 1_000, length
 
 
 def test_the_furthest_cut_of_the_ceilings_wins() -> None:

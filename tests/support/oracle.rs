@@ -161,7 +161,7 @@ pub fn boundaries(body: &[Raw]) -> Vec<usize> {
 // The cap
 
 /// Code point offsets of a text's cluster edges.
-fn edges(text: &str) -> Vec<usize> {
+pub fn edges(text: &str) -> Vec<usize> {
     let mut edges = vec![0];
     for cluster in text.graphemes(true) {
         edges.push(edges[edges.len() - 1] + cluster.chars().count());
