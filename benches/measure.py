@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time
 
 from conversations import Message
 
@@ -48,6 +48,13 @@ def median_of(call: Call, rounds: int) -> float:
     return statistics.median(interleave(rounds, call)[0])
 
 
+def processor_time(call: Call) -> float:
+    """Seconds of the processor for one long call: other work that interrupts it must not count against it."""
+    start = thread_time()
+    call()
+    return thread_time() - start
+
+
 def ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
     """Round by round."""
     return [a / b for a, b in zip(above, below, strict=True)]
@@ -72,14 +79,14 @@ def _python(code: str, cache: str) -> str:
     return subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout
 
 
-def import_time(rounds: int) -> list[float]:
-    """Milliseconds that ``import backcut`` adds to the start of Python, a figure a round."""
+def import_time(rounds: int) -> tuple[list[float], float]:
+    """Milliseconds that ``import backcut`` adds to the start of Python, a figure a round, and those of the start itself."""
     with tempfile.TemporaryDirectory() as cache:
         with_it = lambda: _python("import backcut", cache)  # noqa: E731
         without = lambda: _python("pass", cache)  # noqa: E731
         interleave(1, with_it, without)
         loaded, bare = interleave(rounds, with_it, without)
-    return [(a - b) * 1e3 for a, b in zip(loaded, bare, strict=True)]
+    return [(a - b) * 1e3 for a, b in zip(loaded, bare, strict=True)], statistics.median(bare) * 1e3
 
 
 def first_count(rounds: int) -> tuple[list[float], list[float], bool]:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from conversations import ROOT, Message
@@ -80,7 +80,7 @@ def langchain(messages: Sequence[Message], counter: str) -> tuple[Callable[[], l
 
 
 def litellm(messages: Sequence[Message], max_tokens: int, limit: float) -> tuple[float, list[Message] | None]:
-    """Seconds of one ``trim_messages`` and its answer; past ``limit`` seconds it is stopped: ``(limit, None)``."""
+    """Processor seconds of one ``trim_messages`` and its answer; past ``limit`` seconds on the clock it is stopped: ``(limit, None)``."""
     if importlib.util.find_spec("litellm") is None:
         raise Absent("litellm is not installed")
     with tempfile.TemporaryDirectory(prefix="backcut-bench-") as folder:
@@ -109,9 +109,9 @@ def _work(task: Path) -> None:
 
     trim_messages(given["messages"][:20], model=MODEL, max_tokens=2_000)
     print("ready", flush=True)
-    start = perf_counter()
+    start = thread_time()
     sent = trim_messages(given["messages"], model=MODEL, max_tokens=given["max_tokens"])
-    seconds = perf_counter() - start
+    seconds = thread_time() - start
     task.write_text(json.dumps({"seconds": seconds, "messages": sent}), encoding="utf-8")
 
 

@@ -81,8 +81,8 @@ fn stages(criterion: &mut Criterion) {
         let raw = history(len);
         let history = Messages(&raw);
         let counter = Remembered::new(Encoding::O200kBase);
-        let counted: &dyn Counter<Str> = &counter;
-        let all = plan(&history, &Limits::default(), Some(counted), None, None)
+        let tokens: &dyn Counter<Str> = &counter;
+        let all = plan(&history, &Limits::default(), Some(tokens), None, None)
             .unwrap()
             .report;
         let half = |size: u64| most(size / 2);
@@ -110,7 +110,7 @@ fn stages(criterion: &mut Criterion) {
             ),
             (
                 "half the tokens, remembered",
-                Some(counted),
+                Some(tokens),
                 Limits {
                     max_tokens: half(all.tokens_sent.unwrap()),
                     ..none()
@@ -118,7 +118,7 @@ fn stages(criterion: &mut Criterion) {
             ),
             (
                 "8,000 tokens, remembered",
-                Some(counted),
+                Some(tokens),
                 Limits {
                     max_tokens: most(8_000),
                     ..none()

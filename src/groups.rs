@@ -365,9 +365,9 @@ mod tests {
 
     #[test]
     fn backward_finds_the_boundaries_of_the_forward_walk() {
-        for seed in 0..20_000 {
-            let mut random = Random(seed);
-            let len = 1 + seed as usize % 12;
+        for seed in 0..20_000_usize {
+            let mut random = Random(seed as u64);
+            let len = 1 + seed % 12;
             let links: Vec<Links<Id>> = (0..len).map(|_| random.links()).collect();
             let mut backward = Backward::new(len);
             let all = naive(&links.iter().collect::<Vec<_>>());

@@ -20,9 +20,9 @@ fn some(random: &mut Random, one_in: usize, from: usize, to: usize) -> Option<u6
         .then(|| (from + random.below(to - from)) as u64)
 }
 
-/// Options, and the share of `trim_to` among them.
-fn limits(random: &mut Random) -> (Limits, Option<f64>) {
-    let share = *random.pick(&[None, None, Some(0.2), Some(0.5), Some(0.9)]);
+/// Options, and the share of `trim_to` among them, in eighths.
+fn limits(random: &mut Random) -> (Limits, Option<u64>) {
+    let share = *random.pick(&[None, None, Some(2_u32), Some(4), Some(7)]);
     let keep = *random.pick(&[ToolKeep::Head, ToolKeep::Tail, ToolKeep::HeadTail]);
     let cap = some(random, 2, 1, 40).map(|chars| Cap {
         chars: usize::try_from(chars).unwrap(),
@@ -37,11 +37,11 @@ fn limits(random: &mut Random) -> (Limits, Option<f64>) {
         start: *random.pick(&[Start::User, Start::Any]),
         notice: notice.map(str::to_owned),
         notice_role: *random.pick(&[NoticeRole::Auto, NoticeRole::System, NoticeRole::User]),
-        trim_to: share.and_then(TrimTo::new),
+        trim_to: share.and_then(|eighths| TrimTo::new(f64::from(eighths) / 8.0)),
         on_overflow: *random.pick(&[Overflow::Raise, Overflow::Keep]),
         ..Limits::default()
     };
-    (limits, share)
+    (limits, share.map(u64::from))
 }
 
 /// A history, now and then with the notice in its head or in a user turn.

@@ -341,8 +341,8 @@ type Kept = (usize, Option<usize>);
 
 const CEILINGS: [Ceiling; 3] = [Ceiling::Turns, Ceiling::Chars, Ceiling::Tokens];
 
-/// What the rules say of a trim. `share` is that of `trim_to`; tokens are [`Quarters`](super::Quarters).
-pub fn plan(history: &[Raw], limits: &Limits, share: Option<f64>) -> Outcome {
+/// What the rules say of a trim. `eighths` are those of `trim_to`, exact in binary; tokens are [`Quarters`](super::Quarters).
+pub fn plan(history: &[Raw], limits: &Limits, eighths: Option<u64>) -> Outcome {
     let head = history
         .iter()
         .take_while(|message| is_system(message))
@@ -365,11 +365,11 @@ pub fn plan(history: &[Raw], limits: &Limits, share: Option<f64>) -> Outcome {
                 .iter()
                 .any(|message| message["content"].as_str() == notice),
     };
-    world.plan(share)
+    world.plan(eighths)
 }
 
 impl World<'_> {
-    fn plan(&self, share: Option<f64>) -> Outcome {
+    fn plan(&self, eighths: Option<u64>) -> Outcome {
         let n = self.body.len();
         let whole = self.sent((0, None), false);
         if n == 0 {
@@ -418,8 +418,8 @@ impl World<'_> {
             if !self.fits(candidates[candidates.len() - 1], notice) {
                 continue;
             }
-            let kept = match share {
-                Some(share) => self.on_grid(&candidates, notice, share),
+            let kept = match eighths {
+                Some(eighths) => self.on_grid(&candidates, notice, eighths),
                 None => *candidates
                     .iter()
                     .find(|&&kept| self.fits(kept, notice))
@@ -561,7 +561,7 @@ impl World<'_> {
     }
 
     /// Rule 5.6. Candidates from the oldest to the newest group.
-    fn on_grid(&self, candidates: &[Kept], notice: bool, share: f64) -> Kept {
+    fn on_grid(&self, candidates: &[Kept], notice: bool, eighths: u64) -> Kept {
         let newest = candidates[candidates.len() - 1];
         let cut = |ceiling: Ceiling| {
             let limit = self.limit(ceiling)?;
@@ -579,7 +579,7 @@ impl World<'_> {
             } else {
                 limit
             };
-            let step = ((1.0 - share) * size as f64 + 0.5).floor().max(1.0) as u64;
+            let step = ((2 * (8 - eighths) * size + 8) / 16).max(1);
             let mut k = 1;
             loop {
                 match candidates
