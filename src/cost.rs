@@ -161,6 +161,19 @@ impl<'c, T: Text> Meter<'c, T> {
         Ok(())
     }
 
+    /// A text with something in front of it; only its tokens.
+    pub(crate) fn text_behind(&mut self, front: &str, text: &T) -> Result<(), Foreign> {
+        let Some(counter) = self.counter else {
+            return Ok(());
+        };
+        let bytes = || (front.len() + text.bytes()) as u64;
+        self.tokens += match self.longest.map(|longest| (longest, bytes())) {
+            Some((longest, bytes)) if bytes > longest => bytes.div_ceil(LONGEST_TOKEN),
+            _ => counter.count_behind(front, text)?,
+        };
+        Ok(())
+    }
+
     /// A text of which only a part is sent.
     pub(crate) fn cut_text(&mut self, text: &T, cut: &TextCut) -> Result<(), Foreign> {
         let chars = cut.chars() as u64;

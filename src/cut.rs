@@ -176,7 +176,10 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             }
         }
         let mut fold = None;
-        if variant.notice && !walk.carried {
+        // Where nothing is left out there is no notice.
+        let whole =
+            task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
+        if variant.notice && !walk.carried && !whole {
             if walk.limits.notice_role == NoticeRole::User {
                 if let Some(user) = task.or_else(|| walk.user_from(tail))
                     && let Some(change) = walk.fold(user)?

@@ -423,17 +423,15 @@ impl<'a, H: History> Walk<'a, H> {
                 tokens_more: count(notice)?,
             }),
             NoticePlace::Before(text) => {
-                let (tokens_less, tokens_more) = match self.counter {
-                    Some(counter) => (
-                        counter.count(&text)?,
-                        counter.count_behind(&format!("{notice}\n\n"), &text)?,
-                    ),
-                    None => (0, 0),
-                };
+                // As the turn was metered: a text that cannot fit is not tokenized here either.
+                let meter = || Meter::new(self.counter, self.longest, false);
+                let (mut less, mut more) = (meter(), meter());
+                less.text(&text)?;
+                more.text_behind(&format!("{notice}\n\n"), &text)?;
                 Some(Fold {
                     chars: chars + 2,
-                    tokens_less,
-                    tokens_more,
+                    tokens_less: less.tokens,
+                    tokens_more: more.tokens,
                 })
             }
         };

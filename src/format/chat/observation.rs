@@ -1,7 +1,7 @@
 //! Observations: the content of results, shortened where a cap asks for it. `docs/rules.md`, section 3.3.
 
 use super::{Reading, parts};
-use crate::cap::{self, PartCut, Placed};
+use crate::cap::{self, PartCut};
 use crate::cost::Meter;
 use crate::error::ReadError;
 use crate::facts::Role;
@@ -27,8 +27,8 @@ pub(crate) struct Capped {
     pub from_bytes: u64,
     /// Characters of its texts that are not cut at all.
     pub whole: u64,
-    /// The same in UTF-8 bytes; 0 unless they are measured.
-    pub whole_bytes: u64,
+    /// What its texts, as they are sent, are in the meter's characters and bytes.
+    pub metered: (u64, u64),
 }
 
 impl Capped {
@@ -46,10 +46,9 @@ impl Capped {
     pub(crate) fn measured(&self, cap: Cap, chars: u64, bytes: u64) -> (u64, u64) {
         let cap = cap.chars as u64;
         let scaled = u128::from(self.from_bytes) * u128::from(cap) / u128::from(self.from.max(1));
-        // `bytes` has those texts that stayed whole; they are part of the observation, and so of `scaled`.
         (
-            chars - self.chars() + cap,
-            bytes - self.whole_bytes + u64::try_from(scaled).unwrap_or(u64::MAX),
+            chars - self.metered.0 + cap,
+            bytes - self.metered.1 + u64::try_from(scaled).unwrap_or(u64::MAX),
         )
     }
 }
@@ -85,22 +84,18 @@ pub(super) fn read<V: Value>(
     let whole = texts
         .iter()
         .filter(|(part, _)| cuts.iter().all(|cut| cut.part != *part));
-    let bytes = |texts: &mut dyn Iterator<Item = &Placed<V::Text>>, meter: &Meter<'_, V::Text>| {
-        if meter.measures() {
-            texts.map(|(_, text)| text.bytes() as u64).sum()
-        } else {
-            0
-        }
+    let from_bytes = if meter.measures() {
+        texts.iter().map(|(_, text)| text.bytes() as u64).sum()
+    } else {
+        0
     };
-    let capped = Capped {
+    Ok(Some(Box::new(Capped {
         from: texts.iter().map(|(_, text)| text.chars() as u64).sum(),
-        from_bytes: bytes(&mut texts.iter(), meter),
-        whole: whole.clone().map(|(_, text)| text.chars() as u64).sum(),
-        whole_bytes: bytes(&mut whole.clone(), meter),
+        from_bytes,
+        whole: whole.map(|(_, text)| text.chars() as u64).sum(),
+        metered: parts::cut_content(content, &cuts, how.auto, meter)?,
         cuts,
-    };
-    parts::cut_content(content, &capped.cuts, how.auto, meter)?;
-    Ok(Some(Box::new(capped)))
+    })))
 }
 
 /// Characters of a message's content alone, and its cap, by `ThenaJS`'s rules.

@@ -26,13 +26,13 @@ pub(super) fn content<V: Value>(
     Ok(())
 }
 
-/// Meters an observation's content of which only `cuts` stays.
+/// Meters an observation's content of which only `cuts` stays. Gives the characters and bytes of the texts that share its cap.
 pub(super) fn cut_content<V: Value>(
     content: &V,
     cuts: &[PartCut],
     auto: bool,
     meter: &mut Meter<'_, V::Text>,
-) -> Result<(), ReadError> {
+) -> Result<(u64, u64), ReadError> {
     let cut_of = |part: Option<usize>| cuts.iter().find(|cut| cut.part == part).map(|cut| cut.cut);
     let meter_cut = |text: &V::Text, cut: Option<TextCut>, meter: &mut Meter<'_, V::Text>| match cut
     {
@@ -40,17 +40,30 @@ pub(super) fn cut_content<V: Value>(
         None => Ok(()),
     };
     if let Some(text) = content.text() {
-        return Ok(meter_cut(&text, cut_of(None).flatten(), meter)?);
+        let before = meter.chars;
+        meter_cut(&text, cut_of(None).flatten(), meter)?;
+        return Ok((meter.chars - before, 0));
     }
+    let mut shared = (0, 0);
     for k in 0..parts(content)? {
         let Some(part) = content.item(k) else { break };
-        match (cut_of(Some(k)), observation_text(&part)?) {
-            // The text that a picture carries costs nothing, cut or not.
-            (Some(cut), Some(text)) if !is_media(&part)? => meter_cut(&text, cut, meter)?,
-            _ => one(&part, k, false, auto, meter)?,
+        // The text that a picture carries costs nothing, cut or not.
+        let text = match observation_text(&part)? {
+            Some(text) if !is_media(&part)? => text,
+            _ => {
+                one(&part, k, false, auto, meter)?;
+                continue;
+            }
+        };
+        let before = (meter.chars, meter.bytes);
+        match cut_of(Some(k)) {
+            Some(cut) => meter_cut(&text, cut, meter)?,
+            None => one(&part, k, false, auto, meter)?,
         }
+        shared.0 += meter.chars - before.0;
+        shared.1 += meter.bytes - before.1;
     }
-    Ok(())
+    Ok(shared)
 }
 
 /// The texts of an observation that may be shortened, each with its place.
