@@ -141,16 +141,15 @@ fn close<'t, T>(
 
 /// Finds the boundaries of a body from its end to its front.
 pub(crate) struct Backward<T> {
-    /// Messages of the stretch that is still open, newest first; the newest stands at `end - 1`.
-    stretch: Vec<Links<T>>,
-    /// One behind the newest message of the open stretch.
+    /// One behind the newest message that no boundary settles yet.
     end: usize,
-    /// Messages of the stretch that are no results.
-    turns: usize,
-    /// Results at the front of the stretch: the run of the call that may stand before them.
-    run: usize,
-    /// Ids of results whose call may stand further in front.
+    /// Messages of a stretch that is still open, newest first; the newest stands at `end - 1`. Empty in a history whose
+    /// results stand behind their calls.
+    stretch: Vec<Links<T>>,
+    /// Ids of results in it whose call may stand further in front.
     pending: Vec<T>,
+    /// Results in front of it, newest first: the run of the call that may stand before them.
+    run: Vec<Tie<T>>,
     /// Boundaries found so far, newest first.
     boundaries: Vec<usize>,
 }
@@ -159,11 +158,10 @@ impl<T: Text> Backward<T> {
     /// A walk over the messages before `end`.
     pub(crate) fn new(end: usize) -> Self {
         Self {
-            stretch: Vec::new(),
             end,
-            turns: 0,
-            run: 0,
+            stretch: Vec::new(),
             pending: Vec::new(),
+            run: Vec::new(),
             boundaries: Vec::new(),
         }
     }
@@ -175,104 +173,75 @@ impl<T: Text> Backward<T> {
 
     /// What stands before this index was not pushed yet.
     pub(crate) fn unseen(&self) -> usize {
-        self.end - self.stretch.len()
+        self.end - self.stretch.len() - self.run.len()
     }
 
     /// Takes the next older message: its role and its ties. O(1) for a history whose results stand behind their calls.
     pub(crate) fn push(&mut self, role: Role, ties: &mut Vec<Tie<T>>) {
         if role.is_result() {
-            self.run += 1;
-            self.stretch.push(Links::of(role, ties));
-            return;
-        }
-        // The usual cases: a message for itself, and calls that have each their result, in order.
-        if self.has_answers_in_order(ties) {
-            self.end -= self.stretch.len() + 1;
+            self.run.extend(ties.pop());
+        } else if self.stretch.is_empty() && self.has_answers_in_order(ties) {
+            self.end -= self.run.len() + 1;
             self.boundaries.push(self.end);
-            self.stretch.clear();
-            self.run = 0;
-            return;
+            self.run.clear();
+        } else {
+            self.push_slowly(role, ties);
         }
-        let run: Vec<&Tie<T>> = self.results_of_run().collect();
-        let (answers, _) = match_run(ties, &run);
-        self.wait_for_run(|k| answers[k].is_some());
-        // A call of an id, answered or not, hides every older one from the results behind it.
-        self.pending.retain(|id| {
-            !ties
+    }
+
+    /// Whether the run is one result for each call, in order; so it is for a message that neither calls nor is called.
+    fn has_answers_in_order(&self, calls: &[Tie<T>]) -> bool {
+        self.run.len() == calls.len()
+            && self
+                .run
                 .iter()
-                .any(|call| call.id.as_ref().is_some_and(|call| call.same(id)))
-        });
-        self.run = 0;
-        self.turns += 1;
+                .rev()
+                .zip(calls)
+                .all(|(result, call)| result.family == call.family && same_id(result, call))
+    }
+
+    /// The same for any run.
+    fn push_slowly(&mut self, role: Role, ties: &mut Vec<Tie<T>>) {
+        let run = std::mem::take(&mut self.run);
+        let oldest_first: Vec<&Tie<T>> = run.iter().rev().collect();
+        let (answers, _) = match_run(ties, &oldest_first);
+        for (result, answer) in oldest_first.iter().zip(answers) {
+            if answer.is_none() && result.family == Family::Tool {
+                self.pending.extend(result.id.clone());
+            }
+        }
+        // A call of an id, answered or not, hides every older one from the results behind it.
+        let hidden = |id: &T| {
+            let mut ids = ties.iter().filter_map(|call| call.id.as_ref());
+            ids.any(|call| call.same(id))
+        };
+        self.pending.retain(|id| !hidden(id));
+        self.stretch.extend(run.into_iter().map(Links::Result));
         self.stretch.push(Links::of(role, ties));
         if self.pending.is_empty() {
             self.settle();
         }
     }
 
-    /// Whether the stretch is one result for each call, in order.
-    fn has_answers_in_order(&self, calls: &[Tie<T>]) -> bool {
-        self.stretch.len() == calls.len()
-            && self.run == calls.len()
-            && self
-                .results_of_run()
-                .zip(calls)
-                .all(|(result, call)| result.family == call.family && same_id(result, call))
-    }
-
     /// Says that there is no older message: what is still open is settled as it stands.
     pub(crate) fn finish(&mut self) {
+        self.stretch.extend(self.run.drain(..).map(Links::Result));
         if !self.stretch.is_empty() {
             self.settle();
         }
     }
 
-    /// The results of the run at the front of the stretch, oldest first.
-    fn results_of_run(&self) -> impl Iterator<Item = &Tie<T>> {
-        self.stretch
-            .iter()
-            .rev()
-            .take(self.run)
-            .filter_map(|link| match link {
-                Links::Result(tie) => Some(tie),
-                _ => None,
-            })
-    }
-
-    /// Results of the run that have an id and no answer wait for an older call. `answered` takes the place in the run.
-    fn wait_for_run(&mut self, answered: impl Fn(usize) -> bool) {
-        if self.run == 0 {
-            return;
-        }
-        let waiting: Vec<T> = self
-            .results_of_run()
-            .enumerate()
-            .filter(|&(k, tie)| !answered(k) && tie.family == Family::Tool)
-            .filter_map(|(_, tie)| tie.id.clone())
-            .collect();
-        self.pending.extend(waiting);
-    }
-
     /// Turns the open stretch into boundaries.
     fn settle(&mut self) {
         let start = self.end - self.stretch.len();
-        // With one turn at its front, or none at the front of the body, there is nothing between its results to begin at.
-        let front = usize::from(!matches!(self.stretch.last(), Some(Links::Result(_))));
-        if self.turns > front {
-            let links: Vec<&Links<T>> = self.stretch.iter().rev().collect();
-            self.boundaries.extend(
-                inner_boundaries(&links)
-                    .into_iter()
-                    .rev()
-                    .map(|i| start + i),
-            );
-        }
+        let links: Vec<&Links<T>> = self.stretch.iter().rev().collect();
+        let inner = inner_boundaries(&links);
+        self.boundaries
+            .extend(inner.into_iter().rev().map(|i| start + i));
         self.boundaries.push(start);
         self.end = start;
         self.stretch.clear();
         self.pending.clear();
-        self.turns = 0;
-        self.run = 0;
     }
 }
 

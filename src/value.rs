@@ -79,11 +79,6 @@ pub trait Text: Clone {
     /// The text as UTF-8, each lone surrogate as U+FFFD: as many code points as [`chars`](Self::chars) says.
     fn as_str(&self) -> Cow<'_, str>;
 
-    /// The same for a text that is a word of the format, such as a role: short where it means anything.
-    fn as_word(&self) -> Cow<'_, str> {
-        self.as_str()
-    }
-
     /// Whether the two are equal.
     fn same(&self, other: &Self) -> bool;
 }
@@ -119,6 +114,9 @@ pub trait Value: Clone {
 
     /// The text, if this is one.
     fn text(&self) -> Option<Self::Text>;
+
+    /// The text, if this is one, where it would be a word of the format, such as a role: short, and looked at only.
+    fn word(&self) -> Option<Cow<'_, str>>;
 
     /// The number of items, if this is a list.
     fn list(&self) -> Option<usize>;

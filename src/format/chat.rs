@@ -40,14 +40,14 @@ fn no_message<V: Value>(value: &V) -> ReadError {
 
 /// The role that stands under `role`.
 fn role_of<V: Value>(message: &V, value: Option<&V>, auto: bool) -> Result<Role, ReadError> {
-    let text = value.and_then(Value::text);
-    if let Some(role) = text.as_ref().and_then(|text| Role::of(&text.as_word())) {
+    let word = value.and_then(Value::word);
+    if let Some(role) = word.as_deref().and_then(Role::of) {
         return Ok(role);
     }
-    if auto && let Some(format) = foreign::by_role(message, text.as_ref())? {
+    if auto && let Some(format) = foreign::by_role(message, word.as_deref())? {
         return Err(ReadError::NotThereYet(format));
     }
-    let found = match (value, text) {
+    let found = match (value, word) {
         (None, _) => "nothing".to_owned(),
         (Some(value), Some(_)) => value.shown(),
         (Some(value), None) => value.type_name(),

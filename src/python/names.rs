@@ -1,8 +1,8 @@
 //! Recognises the keys of dicts by identity.
 //!
 //! The messages of one history share their key objects: literals are interned, and a JSON parser makes each key once a
-//! document. So a key that was looked at before is known by its address, at a fifth of the cost of comparing its text. The keys
-//! are held, so an address cannot come to mean another string.
+//! document. So within one call a key that was looked at before is known by its address, at a fifth of the cost of comparing
+//! its text. The keys are held meanwhile, so an address cannot come to mean another string.
 
 use std::cell::RefCell;
 use std::ptr::null_mut;
@@ -15,30 +15,34 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::value::Key;
 
-/// Keys remembered by each thread.
-const SLOTS: usize = 256;
+/// Keys remembered in a call.
+const SLOTS: usize = 64;
 
 /// Longer names are no keys of ours and are not worth holding.
 const LONGEST: usize = 32;
 
 /// A key object, and what it means.
-type Slot = Option<(Py<PyString>, Option<Key>)>;
+type Slot<'py> = Option<(Bound<'py, PyString>, Option<Key>)>;
 
-thread_local! {
-    static NAMES: RefCell<[Slot; SLOTS]> = const { RefCell::new([const { None }; SLOTS]) };
-}
+/// The key objects of one call.
+pub(super) struct Names<'py>(RefCell<[Slot<'py>; SLOTS]>);
 
-/// Hands on the values of a dict under the keys that are asked for, each with its place among them, null being absent, in
-/// one walk over its entries.
-#[inline]
-pub(super) fn fields<'py, const N: usize>(
-    dict: &Bound<'py, PyDict>,
-    keys: &[Key; N],
-    mut found: impl FnMut(usize, Bound<'py, PyAny>),
-) {
-    NAMES.with(|names| {
-        // Taken once for the whole dict. It is free, for nothing below runs a caller's code.
-        let Ok(mut names) = names.try_borrow_mut() else {
+impl<'py> Names<'py> {
+    pub(super) fn new() -> Self {
+        Self(RefCell::new([const { None }; SLOTS]))
+    }
+
+    /// Hands on the values of a dict under the keys that are asked for, each with its place among them, null being absent,
+    /// in one walk over its entries.
+    #[inline]
+    pub(super) fn fields<const N: usize>(
+        &self,
+        dict: &Bound<'py, PyDict>,
+        keys: &[Key; N],
+        mut found: impl FnMut(usize, Bound<'py, PyAny>),
+    ) {
+        // It is free: nothing below runs a caller's code.
+        let Ok(mut names) = self.0.try_borrow_mut() else {
             return;
         };
         with_critical_section(dict, || {
@@ -74,13 +78,13 @@ pub(super) fn fields<'py, const N: usize>(
                 }
             }
         });
-    });
+    }
 }
 
 /// The key that a dict's key object stands for, if it is one of ours.
 #[inline(always)]
 #[allow(clippy::inline_always)] // it is called for each entry of each dict, and called it costs three times as much
-fn key_of(name: Borrowed<'_, '_, PyAny>, names: &mut [Slot; SLOTS]) -> Option<Key> {
+fn key_of<'py>(name: Borrowed<'_, 'py, PyAny>, names: &mut [Slot<'py>; SLOTS]) -> Option<Key> {
     match &names[(name.as_ptr() as usize >> 4) % SLOTS] {
         Some((known, key)) if known.as_ptr() == name.as_ptr() => *key,
         _ => look_at(name, names),
@@ -89,12 +93,12 @@ fn key_of(name: Borrowed<'_, '_, PyAny>, names: &mut [Slot; SLOTS]) -> Option<Ke
 
 /// Compares the text of a key object, and remembers what it is.
 #[cold]
-fn look_at(name: Borrowed<'_, '_, PyAny>, names: &mut [Slot; SLOTS]) -> Option<Key> {
+fn look_at<'py>(name: Borrowed<'_, 'py, PyAny>, names: &mut [Slot<'py>; SLOTS]) -> Option<Key> {
     let text = name.cast::<PyString>().ok()?;
     let key = text.to_str().ok().and_then(Key::of);
     // A subclass may have its own idea of equality.
     if text.is_exact_instance_of::<PyString>() && text.len().is_ok_and(|len| len <= LONGEST) {
-        names[(name.as_ptr() as usize >> 4) % SLOTS] = Some((text.to_owned().unbind(), key));
+        names[(name.as_ptr() as usize >> 4) % SLOTS] = Some((text.to_owned(), key));
     }
     key
 }

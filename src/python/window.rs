@@ -5,8 +5,10 @@ use std::num::NonZeroU64;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use super::errors::raise;
+use super::names::Names;
 use super::result;
 use super::seen::Seen;
 use super::tokens::Tokenizer;
@@ -165,8 +167,8 @@ impl Window {
         tools: Option<Bound<'py, PyAny>>,
         system: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (history, plan) = self.planned(messages, tools, system)?;
-        result::trimmed(messages, &history.list, &plan)
+        let (list, plan) = self.planned(messages, tools, system)?;
+        result::trimmed(messages, &list, &plan)
     }
 
     /// What `trim` would do.
@@ -183,19 +185,21 @@ impl Window {
 }
 
 impl Window {
+    /// The plan, and the list that it speaks of.
     fn planned<'py>(
         &self,
         messages: &Bound<'py, PyAny>,
         tools: Option<Bound<'py, PyAny>>,
         system: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<(Messages<'py, 'static>, Plan)> {
+    ) -> PyResult<(Bound<'py, PyList>, Plan)> {
         let py = messages.py();
-        let uninterrupted = Cell::new(0);
+        let (names, uninterrupted) = (Names::new(), Cell::new(0));
         let hold = self
             .tokenizer
             .as_ref()
             .is_some_and(|tokenizer| tokenizer.get().is_custom());
-        let history = Messages::new(messages, &SEEN, hold).map_err(|error| raise(py, error))?;
+        let history =
+            Messages::new(messages, &SEEN, &names, hold).map_err(|error| raise(py, error))?;
         let counting = self
             .tokenizer
             .as_ref()
@@ -203,7 +207,10 @@ impl Window {
         let counter = counting
             .as_ref()
             .map(|counting| counting as &dyn Counter<_>);
-        let (tools, system) = (tools.map(Object), system.map(Object));
+        let (tools, system) = (
+            tools.map(|value| Object::new(value, &names)),
+            system.map(|value| Object::new(value, &names)),
+        );
         let plan = crate::cut::plan(
             &history,
             &self.limits,
@@ -211,7 +218,8 @@ impl Window {
             tools.as_ref(),
             system.as_ref(),
         );
-        Ok((history, plan.map_err(|error| raise(py, error))?))
+        let plan = plan.map_err(|error| raise(py, error))?;
+        Ok((history.list.clone(), plan))
     }
 }
 
@@ -227,9 +235,12 @@ pub fn count_messages(
 ) -> PyResult<u64> {
     let py = messages.py();
     let format = self::format(format)?;
-    let uninterrupted = Cell::new(0);
-    let (tools, system) = (tools.map(Object), system.map(Object));
-    Messages::new(messages, &SEEN, tokenizer.is_custom())
+    let (names, uninterrupted) = (Names::new(), Cell::new(0));
+    let (tools, system) = (
+        tools.map(|value| Object::new(value, &names)),
+        system.map(|value| Object::new(value, &names)),
+    );
+    Messages::new(messages, &SEEN, &names, tokenizer.is_custom())
         .and_then(|history| {
             crate::cut::count(
                 &history,
@@ -248,7 +259,8 @@ pub fn count_messages(
 pub fn check<'py>(messages: &Bound<'py, PyAny>, format: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = messages.py();
     let format = self::format(format)?;
-    let found = Messages::new(messages, &SEEN, false)
+    let names = Names::new();
+    let found = Messages::new(messages, &SEEN, &names, false)
         .and_then(|history| crate::check::check(&history, format));
     result::violations(py, found.map_err(|error| raise(py, error))?)
 }

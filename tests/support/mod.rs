@@ -55,6 +55,10 @@ impl<'a> Value for Json<'a> {
         self.0.as_str().map(Str)
     }
 
+    fn word(&self) -> Option<Cow<'_, str>> {
+        self.0.as_str().map(Cow::Borrowed)
+    }
+
     fn list(&self) -> Option<usize> {
         self.0.as_array().map(Vec::len)
     }

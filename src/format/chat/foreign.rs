@@ -6,9 +6,8 @@ use crate::value::{Key, Text, Value};
 /// The format of a message whose role is none of Chat Completions'.
 pub(super) fn by_role<V: Value>(
     message: &V,
-    role: Option<&V::Text>,
+    role: Option<&str>,
 ) -> Result<Option<&'static str>, Foreign> {
-    let role = role.map(|role| role.as_str().into_owned());
     let text = |key| -> Result<Option<String>, Foreign> {
         Ok(message
             .get(key)?
@@ -16,7 +15,7 @@ pub(super) fn by_role<V: Value>(
             .map(|text| text.as_str().into_owned()))
     };
     let kind = message.get(Key::Kind)?;
-    Ok(match role.as_deref() {
+    Ok(match role {
         Some("model") => Some("gemini"),
         _ if kind.is_none() && message.get(Key::Parts)?.is_some() => Some("gemini"),
         _ if matches!(text(Key::Kind)?.as_deref(), Some("request" | "response")) => {

@@ -110,11 +110,12 @@ fn duplicates<T: Text>(calls: &[Tie<T>]) -> Vec<String> {
 fn has_media<V: Value>(content: &V) -> Result<bool, Foreign> {
     for part in (0..content.list().unwrap_or(0)).map_while(|k| content.item(k)) {
         let kind = if part.is_record() {
-            part.get(Key::Type)?.and_then(|kind| kind.text())
+            part.get(Key::Type)?
         } else {
             None
         };
-        if part.text().is_none() && kind.is_none_or(|kind| kind.as_word() != "text") {
+        let is_text = kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text"));
+        if part.text().is_none() && !is_text {
             return Ok(true);
         }
     }

@@ -120,8 +120,8 @@ fn one<V: Value>(
             "a string or a mapping",
         )));
     }
-    let kind = part.get(Key::Type)?.and_then(|kind| kind.text());
-    let kind = kind.as_ref().map(Text::as_word);
+    let kind = part.get(Key::Type)?;
+    let kind = kind.as_ref().and_then(Value::word);
     let text_under = |key: Key| -> Result<V::Text, ReadError> {
         let path = || place("content", k) + "." + key.name();
         match part.get(key)? {
@@ -166,13 +166,13 @@ fn is_media<V: Value>(part: &V) -> Result<bool, Foreign> {
     if !part.is_record() {
         return Ok(false);
     }
-    let kind = part.get(Key::Type)?.and_then(|kind| kind.text());
-    Ok(media(part, kind.as_ref().map(Text::as_word).as_deref())?.is_some())
+    let kind = part.get(Key::Type)?;
+    Ok(media(part, kind.as_ref().and_then(Value::word).as_deref())?.is_some())
 }
 
 /// Whether an image is sent at low detail.
 fn is_low<V: Value>(part: &V) -> Result<bool, Foreign> {
-    let low = |value: V| value.text().is_some_and(|detail| detail.as_word() == "low");
+    let low = |value: V| value.word().is_some_and(|detail| detail == "low");
     if part.get(Key::Detail)?.is_some_and(low) {
         return Ok(true);
     }
@@ -246,8 +246,7 @@ pub(crate) fn notice_place<V: Value>(
         None if first.is_record() => {
             let is_text = first
                 .get(Key::Type)?
-                .and_then(|kind| kind.text())
-                .is_some_and(|kind| kind.as_word() == "text");
+                .is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text"));
             if is_text {
                 first.get(Key::Text)?.and_then(|text| text.text())
             } else {
