@@ -31,7 +31,7 @@ pub use facts::Role;
 pub use format::Format;
 pub use plan::{Edit, Notice, Plan, Report};
 pub use tokens::{Counter, Encoding, Keep, truncate};
-pub use value::{History, Key, Text, Value};
+pub use value::{History, Key, Lent, Text, Value};
 pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
 
 #[cfg(feature = "python")]

@@ -88,16 +88,23 @@ pub trait Value: Clone {
     /// How this source holds text.
     type Text: Text;
 
+    /// A value inside of this one, lent for a look.
+    type Lent<'v>: Lent<Self>;
+
     /// The value under `key`; `None` where it is absent or null.
     ///
     /// # Errors
     /// What the caller's own object raised.
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign>;
 
-    /// Puts the values under several keys into `fields`, as [`get`](Self::get) finds them. A source overrides this where one
-    /// look at the whole value is cheaper than a look-up for each key.
+    /// Shows the entries under keys that are known, in the source's order, until `look` returns false. Each is lent for
+    /// the look and may be kept, which costs more. Returns false, and shows nothing, where this is no plain mapping.
     ///
-    /// `fields` comes empty. It is filled in place, since moving what was just written costs more than finding it.
+    /// `look` must not run anybody else's code.
+    fn look(&self, look: impl FnMut(Key, Self::Lent<'_>) -> bool) -> bool;
+
+    /// Puts the values under several keys into `fields`, which comes empty, as [`get`](Self::get) finds them. It is filled in
+    /// place, since moving what was just written costs more than finding it.
     ///
     /// # Errors
     /// What the caller's own object raised.
@@ -106,8 +113,20 @@ pub trait Value: Clone {
         keys: &[Key; N],
         fields: &mut [Option<Self>; N],
     ) -> Result<(), Foreign> {
-        for (field, &key) in fields.iter_mut().zip(keys) {
-            *field = self.get(key)?;
+        let mut left = N;
+        let looked = self.look(|key, value| {
+            if let Some(at) = keys.iter().position(|&wanted| wanted == key) {
+                if !value.is_null() {
+                    fields[at] = Some(value.keep());
+                }
+                left -= 1;
+            }
+            left > 0
+        });
+        if !looked {
+            for (field, &key) in fields.iter_mut().zip(keys) {
+                *field = self.get(key)?;
+            }
         }
         Ok(())
     }
@@ -144,6 +163,24 @@ pub trait Value: Clone {
 
     /// The value itself, shortened, for an error.
     fn shown(&self) -> String;
+}
+
+/// A value that is lent for a look: nothing is held on to.
+pub trait Lent<V: Value>: Copy {
+    /// Whether it is null.
+    fn is_null(self) -> bool;
+
+    /// Length of a text in code points.
+    fn chars(self) -> Option<usize>;
+
+    /// A text that would be a word of the format, as what `meant` makes of it.
+    fn word<R>(self, meant: impl FnOnce(&str) -> Option<R>) -> Option<R>;
+
+    /// A text, to keep.
+    fn text(self) -> Option<V::Text>;
+
+    /// The value, to keep.
+    fn keep(self) -> V;
 }
 
 /// A message array.

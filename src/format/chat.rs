@@ -2,6 +2,7 @@
 
 mod calls;
 mod foreign;
+mod glance;
 mod inspect;
 mod observation;
 mod parts;
@@ -82,6 +83,13 @@ pub(crate) fn read<V: Value>(
     meter: &mut Meter<'_, V::Text>,
     ties: &mut Vec<Tie<V::Text>>,
 ) -> Result<Read, ReadError> {
+    if !how.names
+        && meter.counts_characters_only()
+        && let Some((role, chars)) = glance::glance(message, how, ties)
+    {
+        meter.chars += chars;
+        return Ok(Read { role, capped: None });
+    }
     if !message.is_record() {
         return Err(no_message(message));
     }

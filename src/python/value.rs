@@ -18,7 +18,7 @@ use super::names::{Names, name_of};
 use super::seen::Seen;
 use crate::cap::TextCut;
 use crate::error::{Error, Foreign, Misfit};
-use crate::value::{History, Key, Text, Value};
+use crate::value::{History, Key, Lent, Text, Value};
 
 /// A Python value.
 #[derive(Clone)]
@@ -48,14 +48,20 @@ pub(super) struct Str<'py>(pub Bound<'py, PyString>);
 /// Above this many code points it is worth asking whether a string is ASCII before its UTF-8 form is made.
 const SHORT: usize = 256;
 
+/// Length of a string in code points.
+#[inline]
+fn length(text: &Bound<'_, PyString>) -> usize {
+    // SAFETY: it is a string, and its length is always at hand.
+    // Measured: through the sequence protocol it costs three times as much, for each text of each message.
+    #[allow(unsafe_code)]
+    let len = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
+    usize::try_from(len).unwrap_or(0)
+}
+
 impl<'py> Str<'py> {
     /// The number of code points, which Python knows.
     pub(super) fn len(&self) -> usize {
-        // SAFETY: it is a string, and its length is always at hand.
-        // Measured: through the sequence protocol it costs three times as much, for each text of each message.
-        #[allow(unsafe_code)]
-        let len = unsafe { ffi::PyUnicode_GetLength(self.0.as_ptr()) };
-        usize::try_from(len).unwrap_or(0)
+        length(&self.0)
     }
 
     fn is_ascii(&self) -> bool {
@@ -131,8 +137,9 @@ fn replaced(text: &Bound<'_, PyString>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-impl<'py> Value for Object<'py, '_> {
+impl<'py, 'n> Value for Object<'py, 'n> {
     type Text = Str<'py>;
+    type Lent<'v> = LentObject<'v, 'py, 'n>;
 
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign> {
         let py = self.value.py();
@@ -155,20 +162,13 @@ impl<'py> Value for Object<'py, '_> {
 
     /// Walks a dict once: an entry costs a quarter of a look-up, and a message has fewer entries than it may have keys.
     #[inline]
-    fn fields<const N: usize>(
-        &self,
-        keys: &[Key; N],
-        fields: &mut [Option<Self>; N],
-    ) -> Result<(), Foreign> {
-        if let Ok(dict) = self.value.cast::<PyDict>() {
-            self.names
-                .fields(dict, keys, |at, value| fields[at] = Some(self.inner(value)));
-            return Ok(());
-        }
-        for (field, &key) in fields.iter_mut().zip(keys) {
-            *field = self.get(key)?;
-        }
-        Ok(())
+    fn look(&self, mut look: impl FnMut(Key, Self::Lent<'_>) -> bool) -> bool {
+        let Ok(dict) = self.value.cast::<PyDict>() else {
+            return false;
+        };
+        let names = self.names;
+        names.look(dict, |key, value| look(key, LentObject { value, names }));
+        true
     }
 
     fn text(&self) -> Option<Str<'py>> {
@@ -264,6 +264,44 @@ impl<'py> Value for Object<'py, '_> {
             .import(self.value.py(), "backcut.errors", "shorten")
             .and_then(|shorten| shorten.call1((&self.value,)));
         shown.map_or_else(|_| self.type_name(), |text| text.to_string())
+    }
+}
+
+/// A Python value that a dict lends.
+#[derive(Clone, Copy)]
+pub(super) struct LentObject<'v, 'py, 'n> {
+    value: Borrowed<'v, 'py, PyAny>,
+    names: &'n Names<'py>,
+}
+
+impl<'py, 'n> Lent<Object<'py, 'n>> for LentObject<'_, 'py, 'n> {
+    #[inline]
+    fn is_null(self) -> bool {
+        self.value.is_none()
+    }
+
+    #[inline]
+    fn chars(self) -> Option<usize> {
+        self.value.cast::<PyString>().ok().map(|text| length(&text))
+    }
+
+    #[inline]
+    fn word<R>(self, meant: impl FnOnce(&str) -> Option<R>) -> Option<R> {
+        let text = self.value.cast::<PyString>().ok()?;
+        text.to_str().ok().and_then(meant)
+    }
+
+    #[inline]
+    fn text(self) -> Option<Str<'py>> {
+        self.value
+            .cast::<PyString>()
+            .ok()
+            .map(|text| Str(text.to_owned()))
+    }
+
+    #[inline]
+    fn keep(self) -> Object<'py, 'n> {
+        Object::new(self.value.to_owned(), self.names)
     }
 }
 

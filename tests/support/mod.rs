@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::num::NonZeroU64;
 
-use backcut::{Counter, Encoding, Error, Foreign, History, Key, Limits, Plan, Text, Value};
+use backcut::{Counter, Encoding, Error, Foreign, History, Key, Lent, Limits, Plan, Text, Value};
 use serde_json::Value as Raw;
 
 /// A JSON value as a source.
@@ -45,10 +45,25 @@ impl Text for Str<'_> {
 
 impl<'a> Value for Json<'a> {
     type Text = Str<'a>;
+    type Lent<'v> = Json<'a>;
 
     fn get(&self, key: Key) -> Result<Option<Self>, Foreign> {
         let value = self.0.get(key.name()).filter(|value| !value.is_null());
         Ok(value.map(Json))
+    }
+
+    fn look(&self, mut look: impl FnMut(Key, Self::Lent<'_>) -> bool) -> bool {
+        let Some(entries) = self.0.as_object() else {
+            return false;
+        };
+        for (name, value) in entries {
+            if let Some(key) = Key::of(name)
+                && !look(key, Json(value))
+            {
+                break;
+            }
+        }
+        true
     }
 
     fn text(&self) -> Option<Str<'a>> {
@@ -96,6 +111,28 @@ impl<'a> Value for Json<'a> {
 
     fn shown(&self) -> String {
         self.0.to_string()
+    }
+}
+
+impl<'a> Lent<Json<'a>> for Json<'a> {
+    fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    fn chars(self) -> Option<usize> {
+        self.0.as_str().map(|text| text.chars().count())
+    }
+
+    fn word<R>(self, meant: impl FnOnce(&str) -> Option<R>) -> Option<R> {
+        self.0.as_str().and_then(meant)
+    }
+
+    fn text(self) -> Option<Str<'a>> {
+        self.0.as_str().map(Str)
+    }
+
+    fn keep(self) -> Json<'a> {
+        self
     }
 }
 

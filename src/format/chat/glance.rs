@@ -1,0 +1,117 @@
+//! Reading a message at a glance: nearly all are plain, and of a plain one characters and ties are had without holding on to
+//! anything. What is not plain, or wrong, is left to [`read`](super::read), field by field.
+
+use super::{Reading, Shorten};
+use crate::facts::{Family, Role, Tie};
+use crate::value::{Key, Lent, Text, Value};
+
+/// The role of a plain message and its characters, its ties into `ties`; `None`, and nothing in `ties`, if it is not plain.
+pub(super) fn glance<V: Value>(
+    message: &V,
+    how: Reading,
+    ties: &mut Vec<Tie<V::Text>>,
+) -> Option<(Role, u64)> {
+    let (mut role, mut id, mut calls) = (None, None, None);
+    // Characters of the content, and of what only an assistant says.
+    let (mut content, mut more) = (0, 0);
+    let mut plain = true;
+    let looked = message.look(|key, value| {
+        match key {
+            Key::Role => {
+                role = value.word(Role::of);
+                plain = role.is_some();
+            }
+            Key::Content => match value.chars() {
+                Some(chars) => content = chars,
+                None => plain = value.is_null(),
+            },
+            Key::ReasoningContent | Key::Reasoning => more += value.chars().unwrap_or(0),
+            Key::ToolCallId => {
+                id = value.text();
+                plain = id.is_some() || value.is_null();
+            }
+            Key::ToolCalls if !value.is_null() => calls = Some(value.keep()),
+            Key::Refusal | Key::FunctionCall => plain = value.is_null(),
+            _ => {}
+        }
+        plain
+    });
+    let role = role.filter(|_| looked && plain)?;
+    match role {
+        Role::System | Role::Developer | Role::User => {}
+        Role::Tool | Role::Function => {
+            if !how.shorten.leaves(role, content) {
+                return None;
+            }
+            let family = if role == Role::Tool {
+                Family::Tool
+            } else {
+                Family::Legacy
+            };
+            let id = id.filter(|id| role == Role::Tool && id.chars() > 0);
+            ties.push(Tie { family, id });
+        }
+        Role::Assistant => {
+            content += more;
+            if let Some(calls) = calls {
+                let Some(chars) = glance_at_calls(&calls, ties) else {
+                    ties.clear();
+                    return None;
+                };
+                content += chars;
+            }
+        }
+    }
+    Some((role, content as u64))
+}
+
+/// Characters of plain calls.
+fn glance_at_calls<V: Value>(calls: &V, ties: &mut Vec<Tie<V::Text>>) -> Option<usize> {
+    let mut sum = 0;
+    for call in (0..calls.list()?).map_while(|k| calls.item(k)) {
+        let (mut id, mut function, mut plain) = (None, None, true);
+        let looked = call.look(|key, value| {
+            match key {
+                Key::Id => {
+                    id = value.text();
+                    plain = id.is_some() || value.is_null();
+                }
+                Key::Function if !value.is_null() => function = Some(value.keep()),
+                _ => {}
+            }
+            plain
+        });
+        let function = function.filter(|_| looked && plain)?;
+        let looked = function.look(|key, value| {
+            match key {
+                Key::Name => plain = value.is_null() || value.chars().is_some(),
+                Key::Arguments => match value.chars() {
+                    Some(chars) => sum += chars,
+                    None => plain = value.is_null(),
+                },
+                _ => {}
+            }
+            plain
+        });
+        if !looked || !plain {
+            return None;
+        }
+        let id = id.filter(|id| id.chars() > 0);
+        ties.push(Tie {
+            family: Family::Tool,
+            id,
+        });
+    }
+    Some(sum)
+}
+
+impl Shorten {
+    /// Whether an observation of so many characters is sent as it is.
+    const fn leaves(self, role: Role, chars: usize) -> bool {
+        match self {
+            Self::Not => true,
+            Self::To(cap) => chars <= cap.chars,
+            Self::Thena(most) => !matches!(role, Role::Tool) || chars <= most,
+        }
+    }
+}
