@@ -11,7 +11,7 @@ use crate::cost::{Media, Meter};
 use crate::error::{Foreign, Misfit, ReadError};
 use crate::facts::{Family, Role, Tie};
 use crate::format::misfit;
-use crate::value::{Key, Text, Value};
+use crate::value::{Key, Lent, Text, Value};
 
 pub(crate) use calls::ties;
 pub(crate) use inspect::inspect;
@@ -22,13 +22,21 @@ const ROLES: &str = "one of system, developer, user, assistant, tool, function";
 
 /// The role of a message: all that is looked at where a message is not read.
 pub(crate) fn role<V: Value>(message: &V, auto: bool) -> Result<Role, ReadError> {
+    // At a glance, where nothing is wrong with it.
+    let mut role = None;
+    message.look(|key, value| {
+        if key == Key::Role {
+            role = value.word(Role::of);
+        }
+        key != Key::Role
+    });
+    if let Some(role) = role {
+        return Ok(role);
+    }
     if !message.is_record() {
         return Err(no_message(message));
     }
-    let mut fields = [None];
-    message.fields(&[Key::Role], &mut fields)?;
-    let [role] = fields;
-    role_of(message, role.as_ref(), auto)
+    role_of(message, message.get(Key::Role)?.as_ref(), auto)
 }
 
 fn no_message<V: Value>(value: &V) -> ReadError {
