@@ -137,7 +137,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             {
                 continue;
             }
-            if search.walk.limits.fits(least.size) {
+            if least.size.is_within(search.walk.limits.most()) {
                 let found = match search.walk.limits.trim_to {
                     None => search.longest(least, reach, variant)?,
                     Some(share) => grid::cut(&mut search, least, variant, share)?,
@@ -210,13 +210,14 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             .walk
             .boundaries()
             .partition_point(|&boundary| boundary >= reach);
+        let most = self.walk.limits.most();
         for k in (0..from).rev() {
             let boundary = self.walk.boundaries()[k];
             if boundary >= least.tail {
                 break;
             }
             if let Some(candidate) = self.candidate(boundary, variant)?
-                && self.walk.limits.fits(candidate.size)
+                && candidate.size.is_within(most)
             {
                 return Ok(candidate);
             }

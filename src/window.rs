@@ -164,7 +164,23 @@ impl std::ops::Add for Size {
     }
 }
 
+impl Size {
+    pub(crate) const fn is_within(self, most: Self) -> bool {
+        self.turns <= most.turns && self.chars <= most.chars && self.tokens <= most.tokens
+    }
+}
+
 impl Limits {
+    /// All ceilings at once; one that is not set is never reached.
+    pub(crate) fn most(&self) -> Size {
+        let of = |ceiling| self.of(ceiling).unwrap_or(u64::MAX);
+        Size {
+            turns: of(Ceiling::Turns),
+            chars: of(Ceiling::Chars),
+            tokens: of(Ceiling::Tokens),
+        }
+    }
+
     /// The ceiling of that kind.
     pub(crate) fn of(&self, ceiling: Ceiling) -> Option<u64> {
         match ceiling {
@@ -186,9 +202,5 @@ impl Limits {
     pub(crate) fn broken_by(&self, size: Size) -> Option<(Ceiling, u64)> {
         self.ceilings()
             .find(|&(ceiling, limit)| size.of(ceiling) > limit)
-    }
-
-    pub(crate) fn fits(&self, size: Size) -> bool {
-        self.broken_by(size).is_none()
     }
 }

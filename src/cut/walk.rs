@@ -195,9 +195,10 @@ impl<'a, H: History> Walk<'a, H> {
     /// Reads back until a ceiling is passed: the first message of the longest suffix that meets them all, `None` if the whole
     /// history does.
     pub fn back_to_ceiling(&mut self) -> Result<Option<usize>, Error> {
+        let most = self.limits.most();
         while self.unread() > self.head {
             self.read_one(true)?;
-            if !self.limits.fits(self.base + self.suffix(self.unread())) {
+            if !(self.base + self.suffix(self.unread())).is_within(most) {
                 return Ok(Some(self.unread() + 1));
             }
         }
