@@ -66,6 +66,12 @@ keys! {
     Properties = "properties",
     Items = "items",
     Enum = "enum",
+    AnyOf = "anyOf",
+    OneOf = "oneOf",
+    AllOf = "allOf",
+    Defs = "$defs",
+    Definitions = "definitions",
+    AdditionalProperties = "additionalProperties",
 }
 
 /// A piece of text. Cloning is cheap: a reference, never the bytes.

@@ -72,6 +72,13 @@ impl TrimTo {
     pub fn step(self, size: u64) -> u64 {
         (((1.0 - self.0) * size as f64 + 0.5).floor() as u64).max(1)
     }
+
+    /// Whether `kept` is at least half of the share of `most` that a cut goes back to.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // as above
+    pub fn is_half_kept(self, kept: u64, most: u64) -> bool {
+        2.0 * kept as f64 >= self.0 * most as f64
+    }
 }
 
 /// Whose rules are played.

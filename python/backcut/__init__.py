@@ -9,8 +9,11 @@ True
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .engine import Tokenizer
 from .errors import BackcutError, BudgetError, FormatError, OptionError
+from .options import WindowOptions
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
 from .tokens import tokenizer
 from .window import ContextWindow, check, context_window, count, trim
@@ -29,6 +32,7 @@ __all__ = [
     "TrimReport",
     "Trimmed",
     "Violation",
+    "WindowOptions",
     "__version__",
     "check",
     "context_window",
@@ -39,13 +43,14 @@ __all__ = [
 
 __version__: str
 
+if not TYPE_CHECKING:  # a type checker would take it for leave to import any name
 
-def __getattr__(name: str) -> str:
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import metadata  # slow to import, so only for whoever asks
+    def __getattr__(name: str) -> str:
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import metadata  # slow to import, so only for whoever asks
 
-    try:
-        return metadata.version("backcut")
-    except metadata.PackageNotFoundError:  # a source tree on the path
-        return "0+unknown"
+        try:
+            return metadata.version("backcut")
+        except metadata.PackageNotFoundError:  # a source tree on the path
+            return "0+unknown"

@@ -23,10 +23,15 @@ def shorten(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three of ``known`` that look most like ``name``, the most alike first."""
+    """Up to three of ``known`` that look most like ``name`` or are longer forms of it, the most alike first, each once."""
     import difflib  # only a wrong name needs it
 
-    return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    name = name.lower()
+    names = list(dict.fromkeys(known))
+    # Alike enough that another vendor's model is not taken for a mistyped one: glm-4.5 is no gpt-4.5.
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
+    longer = [each for each in names if len(name) > 2 and each.startswith(name)]
+    return list(dict.fromkeys(close + longer))[:3]
 
 
 class BackcutError(Exception):
@@ -61,8 +66,9 @@ class FormatError(BackcutError, ValueError):
     """A history that cannot be read as the format says.
 
     Attributes:
-        index: the message's place in the history, or ``None`` where the history itself is wrong.
-        path: the place inside the message, such as ``tool_calls[0].function``; empty for the message itself.
+        index: the message's place in the history, or ``None`` where the history itself, ``tools`` or ``system`` is wrong.
+        path: the place inside the message, such as ``tool_calls[0].function``; empty for the message itself. Where ``index`` is
+            ``None``, the place inside the request, such as ``tools[0]``; empty for the history itself.
         found: what stands there, as a type name, ``nothing``, or a shortened value.
         expected: what should stand there.
     """
@@ -70,7 +76,7 @@ class FormatError(BackcutError, ValueError):
     def __init__(self, index: int | None, path: str, found: str, expected: str) -> None:
         place = "messages" if index is None else f"messages[{index}]"
         if path:
-            place += f".{path}" if index is not None else f": {path}"
+            place = path if index is None else f"{place}.{path}"
         super().__init__(f"{place}: expected {expected}, found {found}")
         self.index = index
         self.path = path
@@ -90,8 +96,11 @@ class BudgetError(BackcutError, ValueError):
     """
 
     def __init__(self, needed: int, limit: int, ceiling: str, index: int | None) -> None:
-        what = "the head alone" if index is None else f"the newest group, messages[{index}:],"
-        super().__init__(f"{what} needs {needed} of {ceiling}, but there are {limit}")
+        least = "an empty conversation behind the head" if index is None else f"the newest group alone, messages[{index}:],"
+        if ceiling == "max_tokens":
+            # What is asked for is a request, so the newest group need not be what is large in it.
+            least = f"a request with {least} is the least that can be sent, and with head, tools and frames"
+        super().__init__(f"{least} needs {needed} of {ceiling}, but there are {limit}")
         self.needed = needed
         self.limit = limit
         self.ceiling = ceiling

@@ -133,7 +133,8 @@ def _foreign_part(part: Any) -> str | None:
 
 def _refuse(foreign: str | None, index: int) -> None:
     if foreign is not None:
-        raise OptionError("format", "auto", f"messages[{index}] looks like {foreign}, which is not there yet")
+        looks = f"messages[{index}] looks like {foreign}, which is not there yet"
+        raise OptionError("format", "auto", f'{looks}; format="openai-chat" reads it as Chat Completions')
 
 
 # Reading a message
@@ -221,6 +222,8 @@ def read(message: Any, index: int, role: str, form: str, *, names: bool) -> Fact
             return value
         raise FormatError(index, key, found(value), expected)
 
+    if form == "auto" and get(message, "content") is None and get(message, "parts") is not None:
+        _refuse("gemini", index)
     facts = read_content(message, index, role, form)
     if role == "assistant":
         refusal = text_at("refusal", "a string or null")

@@ -216,8 +216,8 @@ class Meter:
         return total + 12 if tools else 0
 
     def _tool(self, tool: Any, path: str) -> int:
-        if not readable(tool):
-            raise FormatError(None, path, type(tool).__name__, "a mapping")
+        if not readable(tool) or all(get(tool, key) is None for key in ("function", "custom", "name", "type")):
+            raise FormatError(None, path, type(tool).__name__, "a mapping with function, custom, name or type")
         function, custom = get(tool, "function"), get(tool, "custom")
         inner = function if readable(function) else custom if readable(custom) else tool
         schema = get(inner, "parameters")
@@ -225,7 +225,7 @@ class Meter:
         each = 10 if self.tokenizer.name == "cl100k_base" else 7
         total = each + self._described(inner, get(inner, "name"))
         try:
-            return total + self._properties(schema, 0)
+            return total + self._schema(schema, 0)
         except _TooDeepError:
             raise FormatError(None, path, type(tool).__name__, f"a schema nested at most {_DEEPEST} deep") from None
 
@@ -235,34 +235,39 @@ class Meter:
         words = [word if isinstance(word, str) else "" for word in (*before, description)]
         return self.tokenizer.count(":".join(words).removesuffix("." if words[-1] else ""))
 
-    def _properties(self, schema: Any, depth: int) -> int:
-        properties = get(schema, "properties") if readable(schema) else None
-        if not isinstance(properties, Mapping) or not properties:
-            return 0
-        return 3 + sum(self._property(name, schema, depth + 1) for name, schema in properties.items())
-
-    def _property(self, name: Any, schema: Any, depth: int) -> int:
-        kind = get(schema, "type") if readable(schema) else None
-        if isinstance(kind, (list, tuple)):
-            kind = "|".join(word for word in kind if isinstance(word, str))
-        # JSON knows string keys only, and makes them of others.
-        return 3 + self._described(schema, str(name), kind) + self._schema(schema, depth)
-
     def _schema(self, schema: Any, depth: int) -> int:
-        """What a schema costs beside its name and description: its choices, its properties, its items."""
+        """What a schema costs beside its name and description: its choices, properties, items, variants and definitions."""
         if not readable(schema):
             return 0
         if depth > _DEEPEST:
             raise _TooDeepError
-        total = self._properties(schema, depth)
+        total = 0
         choices = get(schema, "enum")
         if isinstance(choices, (list, tuple)) and choices:
             total += sum(3 + self.tokenizer.count(_choice(item)) for item in choices) - 3
-        return total + self._schema(get(schema, "items"), depth + 1)
+        for key in ("properties", "$defs", "definitions"):
+            inner = get(schema, key)
+            entries = inner.items() if isinstance(inner, Mapping) else ()
+            total += 3 if key == "properties" and entries else 0
+            # JSON knows string keys only, and makes them of others.
+            total += sum(3 + self._described(each, str(name), _kind(each)) + self._schema(each, depth + 1) for name, each in entries)
+        for key in ("anyOf", "oneOf", "allOf"):
+            variants = get(schema, key)
+            if isinstance(variants, (list, tuple)):
+                total += sum(3 + self._described(each, _kind(each)) + self._schema(each, depth + 1) for each in variants)
+        return total + sum(self._schema(get(schema, key), depth + 1) for key in ("items", "additionalProperties"))
 
 
 class _TooDeepError(Exception):
     """A schema nests deeper than anybody writes one."""
+
+
+def _kind(schema: Any) -> Any:
+    """The type of a schema, or its types joined by a bar."""
+    kind = get(schema, "type") if readable(schema) else None
+    if isinstance(kind, (list, tuple)):
+        return "|".join(word for word in kind if isinstance(word, str))
+    return kind
 
 
 def _choice(item: Any) -> str:

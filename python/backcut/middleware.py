@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .window import ContextWindow
 
-__all__ = ["call", "wrap"]
+__all__ = ["call", "is_async", "wrap"]
 
 
 def call(window: ContextWindow, request: Any, call_next: Callable[[Any], Any]) -> Any:
@@ -22,8 +22,8 @@ def call(window: ContextWindow, request: Any, call_next: Callable[[Any], Any]) -
 
     Args:
         window: what trims.
-        request: a mapping with ``messages``, or an object with ``.messages``. It is not changed. Its ``tools`` and ``system`` are
-            counted where they have a shape that can be.
+        request: a mapping with ``messages``, or an object with ``.messages``. It is not changed. Its ``tools`` (without them the
+            older ``functions``) and ``system`` are counted where they have a shape that can be.
         call_next: a function of the request, sync or async.
 
     Returns:
@@ -36,7 +36,7 @@ def call(window: ContextWindow, request: Any, call_next: Callable[[Any], Any]) -
     if not _has_messages(request):
         kind = type(request).__name__
         raise FormatError(None, "", f"{kind} without them", 'a mapping with "messages" or an object with .messages as the request')
-    messages = _trimmed(window, get(request, "messages"), get(request, "tools"), get(request, "system"))
+    messages = _trimmed(window, get(request, "messages"), lambda name: get(request, name))
     return call_next(_with_messages(request, messages))
 
 
@@ -44,7 +44,7 @@ def wrap(window: ContextWindow, fn: Callable[..., Any]) -> Callable[..., Any]:
     """``fn`` with its argument ``messages`` trimmed before each call; see ``ContextWindow.wrap``."""
     arguments = _Arguments(fn)
 
-    if _is_async(fn):
+    if is_async(fn):
 
         @functools.wraps(fn)
         async def windowed_async(*args: Any, **kwargs: Any) -> Any:
@@ -62,7 +62,7 @@ def wrap(window: ContextWindow, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Arguments:
-    """Where a function takes its ``messages``, ``tools`` and ``system``."""
+    """Where a function takes its ``messages``, ``tools`` (or ``functions``) and ``system``."""
 
     __slots__ = ("_defaults", "_places")
 
@@ -81,7 +81,7 @@ class _Arguments:
         if "messages" not in kwargs and place >= len(args):
             return args, kwargs
         history = kwargs["messages"] if "messages" in kwargs else args[place]
-        messages = _trimmed(window, history, self._value("tools", args, kwargs), self._value("system", args, kwargs))
+        messages = _trimmed(window, history, lambda name: self._value(name, args, kwargs))
         if "messages" in kwargs:
             return args, {**kwargs, "messages": messages}
         return (*args[:place], messages, *args[place + 1 :]), kwargs
@@ -102,14 +102,18 @@ def _parameters(fn: Callable[..., Any]) -> list[inspect.Parameter]:
         raise OptionError("fn", fn, "must be a function whose parameters can be read, one of them named messages") from None
 
 
-def _is_async(fn: Callable[..., Any]) -> bool:
+def is_async(fn: Callable[..., Any]) -> bool:
     """Whether calling ``fn`` gives a coroutine; objects with an async ``__call__`` count too."""
     import inspect
 
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004
 
 
-def _trimmed(window: ContextWindow, messages: Any, tools: Any, system: Any) -> Any:
+def _trimmed(window: ContextWindow, messages: Any, field: Callable[[str], Any]) -> Any:
+    """``messages`` trimmed beside the other fields of the request; ``field`` gives one by its name, ``None`` where it is not there."""
+    tools, system = field("tools"), field("system")
+    if tools is None:
+        tools = field("functions")  # what tools were called before
     trimmed = window.trim(messages, tools=tools if _are_tools(tools) else None, system=system if _is_system(system) else None)
     return trimmed.messages
 

@@ -97,6 +97,6 @@ def encoding_of(model: str) -> str | None:
 
 
 def known_names() -> list[str]:
-    """Every encoding and model that can be named, for saying which of them was meant."""
+    """Every encoding and model that can be named, each once, for saying which of them was meant; ``...`` stands for any ending."""
     models = [model for encoding in BUILT_IN for model in _NAMES.get(encoding, ())]
-    return [*BUILT_IN, *models, *(prefix.rstrip("-") for prefix, _ in _PREFIXES)]
+    return [*BUILT_IN, *models, *(f"{prefix}..." for prefix, _ in _PREFIXES if prefix.rstrip("-") not in models)]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, NoReturn, Self, SupportsIndex, TypedDict, TypeVar, overload
 
 from .errors import OptionError, nearest
+from .middleware import is_async
 from .report import TrimReport
 from .tokens import TokenizerLike, named
 
@@ -172,9 +173,13 @@ def _model(name: str, value: object) -> str | None:
 
 
 def _callback(name: str, value: Any) -> Callable[[TrimReport], object] | None:
-    if value is None or callable(value):
-        return value  # type: ignore[no-any-return]
-    raise OptionError(name, value, "must be a function that takes a TrimReport, or None")
+    if value is None:
+        return None
+    if not callable(value):
+        raise OptionError(name, value, "must be a function that takes a TrimReport, or None")
+    if is_async(value):
+        raise OptionError(name, value, "must be a plain function, not a coroutine function: nobody would await it")
+    return value  # type: ignore[no-any-return]
 
 
 class Options:

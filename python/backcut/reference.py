@@ -328,8 +328,19 @@ class _Search:
         too_long = [kept for kept in oldest_first if kept.begin < least.begin]
         if not too_long and self.value(ceiling, _Kept(0, None, with_notice=False)) <= limit:
             return least  # the ceiling asks for no cut at all
-        steps = dropped[too_long[-1].begin] // step + 1 if too_long else 1
-        return next((kept for kept in oldest_first if dropped[kept.begin] >= steps * step), oldest_first[-1])
+        while True:
+            steps = dropped[too_long[-1].begin] // step + 1 if too_long else 1
+            fitting = oldest_first[len(too_long) :]
+            cut = next((kept for kept in fitting if dropped[kept.begin] >= steps * step), fitting[-1])
+            if ceiling != "max_tokens" or cut == fitting[0] or step == 1 or self._is_enough(cut, fitting[0]):
+                return cut
+            # The guess of 4 bytes a token is so far off that the step takes most of the window.
+            step //= 2
+
+    def _is_enough(self, cut: _Kept, longest: _Kept) -> bool:
+        """Whether a cut keeps at least half of the share that it should go back to."""
+        kept, most = self.body.tokens_behind(cut.begin), self.body.tokens_behind(longest.begin)
+        return 2.0 * kept >= (self.window.trim_to or 0.0) * most
 
     def _dropped(self, ceiling: str) -> list[int]:
         """For each index of the body what stands before it, in the unit of a ceiling's grid."""

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # brought by the type checker; "Trimmed" alone goes on to mean a Trimmed of any sequence
+
+    _M = TypeVar("_M", bound=Sequence[Any], covariant=True, default=Sequence[Any])
+else:
+    from typing import TypeVar
+
+    _M = TypeVar("_M", covariant=True)
+
+_Message = TypeVar("_Message")
 
 __all__ = ["Edit", "Notice", "PartCut", "Plan", "TrimReport", "Trimmed", "Violation"]
 
@@ -11,7 +22,20 @@ __all__ = ["Edit", "Notice", "PartCut", "Plan", "TrimReport", "Trimmed", "Violat
 class TrimReport(NamedTuple):
     """What one trim did. Read the fields by name: later versions may add some.
 
-    ``docs/report.md`` explains each with an example.
+    Attributes:
+        window_trimmed: whether a ceiling removed at least one message.
+        messages_original: messages of the history, head included.
+        messages_sent: messages of the result, head and notice included.
+        window_orphans_dropped: messages that would have fitted, but went because the rest of their group did not.
+        task_dropped: whether the user turn that caused the kept tail did not fit.
+        tools_truncated: observations among what is sent that were longer than ``max_chars_per_tool``.
+        chars_capped: characters that went from those observations.
+        chars_sent: characters of the kept body and the notice.
+        tokens_sent: tokens of the whole request; ``None`` where nobody asked for tokens.
+        first_changed: length in messages of the common beginning of history and result; ``None`` when unchanged.
+        over_budget: whether the newest group was sent though it does not fit (``on_overflow="keep"``).
+        thinking_invalidated: whether signed thinking behind the cut no longer matches what stands before it.
+        format: the wire format by which the history was read.
     """
 
     window_trimmed: bool
@@ -46,10 +70,15 @@ class TrimReport(NamedTuple):
         return self._asdict()
 
 
-class Trimmed(NamedTuple):
-    """The result of a trim."""
+class Trimmed(NamedTuple, Generic[_M]):
+    """The result of a trim.
 
-    messages: Sequence[Any]
+    Attributes:
+        messages: the messages to send; the very object that came in when nothing changed, so do not append to it.
+        report: what was done, as a ``TrimReport``.
+    """
+
+    messages: _M
     """The messages to send; the very object that came in when nothing changed."""
     report: TrimReport
     """What was done."""
@@ -117,11 +146,16 @@ class Plan(NamedTuple):
     report: TrimReport
     """As :meth:`ContextWindow.trim` would report."""
 
+    @overload
+    def apply(self, messages: list[_Message]) -> list[_Message]: ...
+    @overload
+    def apply(self, messages: Sequence[_Message]) -> Sequence[_Message]: ...
     def apply(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Builds the result from the history that was planned for.
 
         Args:
-            messages: the same history, or one that is alike message for message.
+            messages: the same history, or one that is alike message for message. Only the number of messages is checked: that it
+                is the right history is the caller's to see to.
 
         Returns:
             A new list, or ``messages`` itself when the plan changes nothing. Messages without an edit are the same objects.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sized
 from typing import Any, Protocol, TypeAlias
 
@@ -9,7 +10,13 @@ from .engine import Tokenizer
 from .errors import OptionError, nearest
 from .models import BUILT_IN, DEFAULT, NOT_YET, encoding_of, known_names
 
-__all__ = ["Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "tokenizer"]
+__all__ = ["WAY_OUT", "Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "tokenizer"]
+
+WAY_OUT = (
+    '; for any other model give tokenizer="o200k_base", which counts it roughly, or its own: any object with encode and any function '
+    "from str to int"
+)
+"""How every sentence about a name that is not known ends."""
 
 
 class Encodes(Protocol):
@@ -53,7 +60,8 @@ def as_tokenizer(value: TokenizerLike) -> Tokenizer:
     Args:
         value: the name of an encoding or model; a ``Tokenizer``; an object with ``encode``, such as ``tiktoken.Encoding``
             (special tokens count as text), ``tokenizers.Tokenizer`` or a tokenizer of ``transformers`` (no special tokens are
-            added); or a function from a text to its number of tokens.
+            added); or a function from a text to its number of tokens, a whole number of at least 0 (an ``int``, or what counts
+            as one to ``operator.index``, such as ``numpy.int64``).
 
     Returns:
         A tokenizer that pickles when ``value`` does.
@@ -71,7 +79,7 @@ def as_tokenizer(value: TokenizerLike) -> Tokenizer:
         if callable(getattr(value, "encode", None)):
             return Tokenizer(label, _Encoder(value))
         if callable(value):
-            return Tokenizer(label, value)
+            return Tokenizer(label, _Function(value))
     raise OptionError("tokenizer", value, _ALLOWED)
 
 
@@ -109,8 +117,26 @@ def _find(option: str, name: str) -> Tokenizer:
 
 def _unknown(name: str) -> str:
     near = nearest(name, known_names())
-    meant = f"did you mean {' or '.join(near)}?" if near else f"known encodings are {', '.join(BUILT_IN)}."
-    return f"no tokenizer is known by this name; {meant} tokenizer= also takes any object with encode and any function from str to int"
+    meant = f"did you mean {' or '.join(near)}?" if near else f"known encodings are {', '.join(BUILT_IN)}"
+    return f"no tokenizer is known by this name; {meant}{WAY_OUT}"
+
+
+class _Function:
+    """A counter made of a function: the whole numbers of other houses, as of numpy, become an ``int``."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+
+    def __call__(self, text: str) -> int:
+        count = self._count(text)
+        if type(count) is int or not hasattr(count, "__index__"):  # the engine says what is wrong with anything else
+            return count
+        return operator.index(count)
+
+    def __reduce__(self) -> tuple[type[_Function], tuple[Callable[[str], int]]]:
+        return _Function, (self._count,)
 
 
 class _Encoder:

@@ -15,6 +15,7 @@ __all__ = ["ContextWindow", "check", "context_window", "count", "trim"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_M = TypeVar("_M")
 
 Tools: TypeAlias = Sequence[Any] | None
 """Tool schemas that are sent along: mappings as the provider takes them."""
@@ -45,7 +46,11 @@ class ContextWindow(Options):
         object.__setattr__(self, "_plan", core.plan)
         object.__setattr__(self, "_report", self.on_report)
 
-    def trim(self, messages: Sequence[Any], *, tools: Tools = None, system: System = None) -> Trimmed:
+    @overload
+    def trim(self, messages: list[_M], *, tools: Tools = None, system: System = None) -> Trimmed[list[_M]]: ...
+    @overload
+    def trim(self, messages: Sequence[_M], *, tools: Tools = None, system: System = None) -> Trimmed[Sequence[_M]]: ...
+    def trim(self, messages: Sequence[Any], *, tools: Tools = None, system: System = None) -> Trimmed[Any]:
         """The longest tail of ``messages`` that fits, with the head in front of it.
 
         Args:
@@ -55,14 +60,15 @@ class ContextWindow(Options):
 
         Returns:
             ``Trimmed(messages, report)``. Kept messages are the same objects; where nothing changes, ``messages`` is the very
-            object that came in, else a new list.
+            object that came in (do not append to it, you would append to the history), else a new list.
 
         Raises:
             FormatError: the history cannot be read as the format says.
             BudgetError: not even the newest group fits (unless ``on_overflow="keep"``).
 
-        Takes time proportional to what is kept; messages before the cut are not tokenized. What ``on_report`` raises comes
-        through.
+        Takes time proportional to what is kept, plus a look at the role of every message (once for each set of message objects,
+        in long histories); what stands before the cut is not tokenized. With ``trim_to`` the whole history is measured besides, in
+        characters or bytes. What ``on_report`` raises comes through, so it ends the call; so does what the tokenizer raises.
         """
         trimmed = self._trim(messages, tools, system)
         if self._report is not None:
@@ -87,7 +93,9 @@ class ContextWindow(Options):
         return self._plan(messages, tools, system)
 
     @overload
-    def __call__(self, messages: Sequence[Any]) -> Sequence[Any]: ...
+    def __call__(self, messages: list[_M]) -> list[_M]: ...
+    @overload
+    def __call__(self, messages: Sequence[_M]) -> Sequence[_M]: ...
     @overload
     def __call__(self, request: Any, /, call_next: Callable[[Any], _R]) -> _R: ...
     def __call__(self, messages: Any, call_next: Callable[[Any], Any] | None = None) -> Any:
@@ -95,8 +103,9 @@ class ContextWindow(Options):
 
         ``window(messages)`` gives the trimmed messages alone, as a history processor does. ``window(request, call_next)`` is chat
         middleware: ``call_next`` gets a copy of the request (a mapping with ``messages``, or an object with ``.messages``) whose
-        messages are trimmed, and what it returns is returned as it is, an awaitable too. ``tools`` and ``system`` of the request
-        are counted where they have a shape that can be.
+        messages are trimmed, and what it returns is returned as it is, an awaitable too. ``tools`` (without them the older
+        ``functions``) and ``system`` of the request are counted where they have a shape that can be; no other field is, neither
+        ``response_format`` nor ``model``: the window counts with its own tokenizer.
 
         Raises:
             FormatError: the history cannot be read, or the request has none.
@@ -111,8 +120,9 @@ class ContextWindow(Options):
 
         Args:
             fn: a function, method, partial or callable object with a parameter ``messages``, or with ``**kwargs`` in which it may
-                come. Async functions stay async. Its arguments ``tools`` and ``system`` are counted where they have a shape that
-                can be.
+                come. Functions of ``async def`` stay async; whatever else gives an awaitable or an async iterator (async
+                generators, many methods of SDKs) is called as any function and gives what it gives. Its arguments ``tools``
+                (without them ``functions``) and ``system`` are counted where they have a shape that can be.
 
         Returns:
             A function of the same signature. Calls that pass no ``messages`` go through as they are.
@@ -157,7 +167,7 @@ def context_window(
         max_chars_per_tool: most characters of one tool result; longer ones are cut and marked.
         reserve_tokens: tokens of ``max_tokens`` that are kept free for the reply.
         tokenizer: how tokens are counted: the name of an encoding or model, a ``backcut.tokenizer(...)``, an object with
-            ``encode``, or a function from a text to a number. ``o200k_base`` where neither this nor ``model`` is given.
+            ``encode``, or a function from a text to a whole number. ``o200k_base`` where neither this nor ``model`` is given.
         model: the OpenAI model whose encoding counts; ``tokenizer`` wins.
         format: the wire format of the messages; ``auto`` decides from their shape.
         start: what the kept part may begin with: a ``user`` turn only, or ``any`` group.
@@ -170,7 +180,8 @@ def context_window(
         thinking: what becomes of signed thinking behind a cut, in formats that have it.
         compat: ``thena`` plays the rules of ThenaJS to the letter, quirks included.
         warn_index_failure: deprecated name of ``notice``, which wins.
-        on_report: called with the ``TrimReport`` after each trim.
+        on_report: called with the ``TrimReport`` after each trim; not a coroutine function. What it raises comes through and so
+            ends the call.
         **unknown: refused, with the nearest known name.
 
     Returns:
@@ -184,7 +195,15 @@ def context_window(
     return ContextWindow(**given.pop("unknown"), **given)
 
 
-def trim(messages: Sequence[Any], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Trimmed:
+@overload
+def trim(
+    messages: list[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]
+) -> Trimmed[list[_M]]: ...
+@overload
+def trim(
+    messages: Sequence[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]
+) -> Trimmed[Sequence[_M]]: ...
+def trim(messages: Sequence[Any], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Trimmed[Any]:
     """Trims once: ``context_window(**options).trim(messages, tools=tools, system=system)``.
 
     Args:

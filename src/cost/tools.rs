@@ -28,8 +28,8 @@ pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Resu
     let mut sum = 0;
     for k in 0..len {
         let Some(tool) = tools.item(k) else { break };
-        if !tool.is_record() {
-            return Err(wrong(place("tools", k), &tool, "a mapping"));
+        if !is_tool(&tool)? {
+            return Err(wrong(place("tools", k), &tool, TOOL));
         }
         sum += counter.tool_frame()
             + one_tool(&tool, counter).map_err(|error| match error {
@@ -38,6 +38,20 @@ pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Resu
             })?;
     }
     Ok(if len == 0 { 0 } else { sum + FIGURES.tools_end })
+}
+
+const TOOL: &str = "a mapping with function, custom, name or type";
+
+/// Whether a value looks like a tool: anything else would be counted as next to nothing.
+fn is_tool<V: Value>(tool: &V) -> Result<bool, Foreign> {
+    if tool.is_record() {
+        for key in [Key::Function, Key::Custom, Key::Name, Key::Type] {
+            if tool.get(key)?.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 enum Walk {
@@ -64,59 +78,66 @@ fn one_tool<V: Value>(tool: &V, counter: &dyn Counter<V::Text>) -> Result<u64, W
         Some(schema) => Some(schema),
         None => inner.get(Key::InputSchema)?,
     };
-    Ok(counter.count_str(&line)?
-        + schema.map_or(Ok(0), |schema| properties(&schema, counter, 0))?)
+    let schema = schema.map_or(Ok(0), |schema| self::schema(&schema, counter, 0))?;
+    Ok(counter.count_str(&line)? + schema)
 }
 
-/// P(schema).
-fn properties<V: Value>(
-    schema: &V,
-    counter: &dyn Counter<V::Text>,
-    depth: usize,
-) -> Result<u64, Walk> {
+/// What a schema costs beside its name and description: its choices, its properties, its items, its variants and definitions.
+fn schema<V: Value>(schema: &V, counter: &dyn Counter<V::Text>, depth: usize) -> Result<u64, Walk> {
+    if !schema.is_record() {
+        return Ok(0);
+    }
     if depth > DEEPEST {
         return Err(Walk::TooDeep);
     }
-    let Some(map) = schema.get(Key::Properties)? else {
-        return Ok(0);
-    };
-    let entries = map.entries()?;
-    if entries.is_empty() {
-        return Ok(0);
+    let mut sum = enumeration(schema, counter)?;
+    for key in [Key::Properties, Key::Defs, Key::Definitions] {
+        let entries = schema
+            .get(key)?
+            .map_or(Ok(Vec::new()), |map| map.entries())?;
+        if key == Key::Properties && !entries.is_empty() {
+            sum += FIGURES.properties;
+        }
+        for (name, property) in entries {
+            sum += FIGURES.property + described(Some(&name), &property, counter)?;
+            sum += self::schema(&property, counter, depth + 1)?;
+        }
     }
-    let mut sum = FIGURES.properties;
-    for (name, property) in entries {
-        let line = [
-            &*name.as_str(),
-            ":",
-            &kind(&property)?,
-            ":",
-            &description(&property)?,
-        ]
-        .concat();
-        sum +=
-            FIGURES.property + counter.count_str(&line)? + nested(&property, counter, depth + 1)?;
+    for key in [Key::AnyOf, Key::OneOf, Key::AllOf] {
+        let variants = schema.get(key)?;
+        let count = variants.as_ref().and_then(Value::list).unwrap_or(0);
+        for variant in (0..count).filter_map(|k| variants.as_ref()?.item(k)) {
+            sum += FIGURES.property + described(None, &variant, counter)?;
+            sum += self::schema(&variant, counter, depth + 1)?;
+        }
+    }
+    for key in [Key::Items, Key::AdditionalProperties] {
+        if let Some(inner) = schema.get(key)? {
+            sum += self::schema(&inner, counter, depth + 1)?;
+        }
     }
     Ok(sum)
 }
 
-/// E and P of a property, and of its items.
-fn nested<V: Value>(
-    property: &V,
+/// Tokens of `name:type:description`, without a name of `type:description`.
+fn described<V: Value>(
+    name: Option<&V::Text>,
+    schema: &V,
     counter: &dyn Counter<V::Text>,
-    depth: usize,
 ) -> Result<u64, Walk> {
-    if !property.is_record() {
-        return Ok(0);
+    let mut line = String::new();
+    if let Some(name) = name {
+        line.push_str(&name.as_str());
+        line.push(':');
     }
-    if depth > DEEPEST {
-        return Err(Walk::TooDeep);
+    if schema.is_record() {
+        line.push_str(&kind(schema)?);
     }
-    let own = enumeration(property, counter)? + properties(property, counter, depth)?;
-    Ok(own
-        + property
-            .get(Key::Items)?
-            .map_or(Ok(0), |items| nested(&items, counter, depth + 1))?)
+    line.push(':');
+    if schema.is_record() {
+        line.push_str(&description(schema)?);
+    }
+    Ok(counter.count_str(&line)?)
 }
 
 /// E(property).

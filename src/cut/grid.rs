@@ -50,27 +50,53 @@ pub(super) fn cut<H: History>(
             // This ceiling asks for no cut.
             continue;
         }
-        let step = share.step(if ceiling == Ceiling::Tokens {
-            limit.saturating_mul(BYTES_PER_TOKEN)
-        } else {
-            limit
-        });
         let dropped: Vec<u64> = candidates
             .iter()
             .map(|&(tail, _)| dropped(search, ceiling, tail))
             .collect();
-        // The grid line behind the last boundary that is too early.
-        let line = fitting
-            .checked_sub(1)
-            .map_or(1, |early| dropped[early] / step + 1)
-            .max(1)
-            * step;
-        let at = (fitting..candidates.len())
-            .find(|&k| dropped[k] >= line)
-            .unwrap_or(candidates.len() - 1);
+        let at = match ceiling {
+            Ceiling::Turns | Ceiling::Chars => on_grid(&dropped, fitting, share.step(limit)),
+            Ceiling::Tokens => {
+                let rests = candidates
+                    .iter()
+                    .map(|&(tail, _)| search.walk.suffix(tail).tokens)
+                    .collect::<Vec<_>>();
+                let step = share.step(limit.saturating_mul(BYTES_PER_TOKEN));
+                on_fine_grid(&dropped, fitting, step, |at| {
+                    share.is_half_kept(rests[at], rests[fitting])
+                })
+            }
+        };
         furthest = furthest.max(at);
     }
     Ok(candidates[furthest].1.unwrap_or(newest))
+}
+
+/// The first candidate at or behind the grid line that follows the last one that is too long; `fitting` is the longest that
+/// fits. The last of all if none reaches that line.
+fn on_grid(dropped: &[u64], fitting: usize, step: u64) -> usize {
+    let passed = fitting.checked_sub(1).map_or(0, |early| dropped[early]);
+    let line = (passed / step + 1) * step;
+    (fitting..dropped.len())
+        .find(|&k| dropped[k] >= line)
+        .unwrap_or(dropped.len() - 1)
+}
+
+/// The same on a grid whose unit is a guess: where that is so far off that a step takes most of the window (digits, hex, a
+/// caller's own tokenizer), the step is halved until enough is kept.
+fn on_fine_grid(
+    dropped: &[u64],
+    fitting: usize,
+    mut step: u64,
+    is_enough: impl Fn(usize) -> bool,
+) -> usize {
+    loop {
+        let at = on_grid(dropped, fitting, step);
+        if at == fitting || step == 1 || is_enough(at) {
+            return at;
+        }
+        step /= 2;
+    }
 }
 
 /// What a cut at `boundary` drops, in the ceiling's unit on the grid.

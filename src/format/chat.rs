@@ -121,6 +121,9 @@ pub(crate) fn read<V: Value>(
         audio,
     ] = &fields;
     let role = role_of(message, role.as_ref(), how.auto)?;
+    if how.auto && content.is_none() && message.get(Key::Parts)?.is_some() {
+        return Err(ReadError::NotThereYet("gemini"));
+    }
     meter.message(role)?;
     let mut capped = None;
     if let Some(content) = content {

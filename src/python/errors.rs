@@ -29,7 +29,9 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             OPTION.import(py, "backcut.errors", "OptionError")?.call1((
                 "format",
                 "auto",
-                format!("messages[{index}] looks like {format}, which is not there yet"),
+                format!(
+                    "messages[{index}] looks like {format}, which is not there yet; format=\"openai-chat\" reads it as Chat Completions"
+                ),
             ))?
         }
         Error::Budget {

@@ -31,7 +31,7 @@ pub(super) fn glance<V: Value>(
                 plain = id.is_some() || value.is_null();
             }
             Key::ToolCalls if !value.is_null() => calls = Some(value.keep()),
-            Key::Refusal | Key::FunctionCall => plain = value.is_null(),
+            Key::Refusal | Key::FunctionCall | Key::Parts => plain = value.is_null(),
             _ => {}
         }
         plain
