@@ -4,6 +4,8 @@
 //! boundaries from the newest message back, reading no further than it must: a stretch is closed as soon as no result in it
 //! can answer a call in front of it.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::facts::{Family, Links, Role, Tie};
 use crate::value::Text;
 
@@ -27,35 +29,52 @@ fn same_id<T: Text>(a: &Tie<T>, b: &Tie<T>) -> bool {
 
 /// Which call of one message each result of the run behind it answers; calls are answered at most once.
 ///
-/// Steps a and b of the walk. O(calls x results), both being the size of one batch.
+/// Steps a and b of the walk. O(calls + results).
 fn match_run<T: Text>(calls: &[Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usize>>, Vec<bool>) {
     let mut answered = vec![false; calls.len()];
-    let mut answers = vec![None; results.len()];
-    for (result, answer) in results.iter().zip(&mut answers) {
-        let of_id = |&k: &usize| {
-            !answered[k] && calls[k].family == result.family && same_id(&calls[k], result)
-        };
-        *answer = (0..calls.len()).rev().find(of_id);
-        if let Some(k) = *answer {
-            answered[k] = true;
+    // Step a: calls by their ids, of several the last first.
+    let mut by_id: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+    for (k, call) in calls.iter().enumerate() {
+        if let Some(id) = id_of(call) {
+            by_id.entry(id).or_default().push(k);
         }
     }
-    for (result, answer) in results
+    let mut answers: Vec<Option<usize>> = results
         .iter()
-        .zip(&mut answers)
-        .filter(|(_, answer)| answer.is_none())
-    {
-        let by_place = |&k: &usize| {
+        .map(|result| {
+            let k = by_id.get_mut(&id_of(result)?)?.pop()?;
+            answered[k] = true;
+            Some(k)
+        })
+        .collect();
+    // Step b: the first call that is left, for a result with an id the first without. Calls are only ever taken, so for each
+    // family and each kind of result the search goes on where it ended.
+    let mut next = [[0; 2]; 2];
+    for (result, answer) in results.iter().zip(&mut answers) {
+        if answer.is_some() {
+            continue;
+        }
+        let from = &mut next[result.family as usize][usize::from(result.id.is_some())];
+        let open = |k: usize| {
             !answered[k]
                 && calls[k].family == result.family
                 && (calls[k].id.is_none() || result.id.is_none())
         };
-        *answer = (0..calls.len()).find(by_place);
-        if let Some(k) = *answer {
-            answered[k] = true;
+        *from = (*from..calls.len())
+            .find(|&k| open(k))
+            .unwrap_or(calls.len());
+        if *from < calls.len() {
+            answered[*from] = true;
+            *answer = Some(*from);
         }
     }
     (answers, answered)
+}
+
+/// The id by which a call and its result find each other; the legacy family has none.
+fn id_of<T: Text>(tie: &Tie<T>) -> Option<String> {
+    let id = tie.id.as_ref().filter(|_| tie.family == Family::Tool)?;
+    Some(id.as_str().into_owned())
 }
 
 /// The walk over a stretch of messages, oldest first.
@@ -66,12 +85,11 @@ pub(crate) struct Pairing {
     pub unanswered: Vec<(usize, usize)>,
 }
 
-/// Pairs results with calls in a stretch that no result leaves to the front. O(messages x open calls), open calls being
-/// the few that were not answered at once.
+/// Pairs results with calls in a stretch that no result leaves to the front. O(messages + calls).
 pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
     let mut answers = vec![Answer::NoResult; links.len()];
-    // Open calls: message, place, tie. At most one of an id.
-    let mut open: Vec<(usize, usize, &Tie<T>)> = Vec::new();
+    // Open calls by id: message, and place among its calls.
+    let mut open: FxHashMap<String, (usize, usize)> = FxHashMap::default();
     let mut unanswered = Vec::new();
     for (i, link) in links.iter().enumerate() {
         match link {
@@ -79,12 +97,9 @@ pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
             Links::Calls(calls) => {
                 let run: Vec<&Tie<T>> = links[i + 1..]
                     .iter()
-                    .map_while(|link| {
-                        if let Links::Result(tie) = link {
-                            Some(tie)
-                        } else {
-                            None
-                        }
+                    .map_while(|link| match link {
+                        Links::Result(tie) => Some(tie),
+                        _ => None,
                     })
                     .collect();
                 let (answered_by, answered) = match_run(calls, &run);
@@ -94,49 +109,32 @@ pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
                     }
                 }
                 // Opening an id anew closes an older open call for good.
-                close(&mut open, &mut unanswered, |tie| {
-                    calls.iter().any(|call| same_id(call, tie))
-                });
+                for id in calls.iter().filter_map(id_of) {
+                    unanswered.extend(open.remove(&id));
+                }
                 for (k, call) in calls.iter().enumerate().filter(|&(k, _)| !answered[k]) {
-                    close(&mut open, &mut unanswered, |tie| same_id(call, tie));
-                    open.push((i, k, call));
+                    let closed = match id_of(call) {
+                        Some(id) => open.insert(id, (i, k)),
+                        None => Some((i, k)),
+                    };
+                    unanswered.extend(closed);
                 }
             }
+            Links::Result(_) if answers[i] == Answer::InRun => {}
             Links::Result(tie) => {
-                if answers[i] == Answer::InRun {
-                    continue;
-                }
-                let call = open
-                    .iter()
-                    .rposition(|(_, _, call)| call.family == tie.family && same_id(call, tie));
-                answers[i] = match call {
-                    Some(call) => Answer::Late(open.remove(call).0),
+                answers[i] = match id_of(tie).and_then(|id| open.remove(&id)) {
+                    Some((call, _)) => Answer::Late(call),
                     None => Answer::Orphan,
                 };
             }
         }
     }
-    unanswered.extend(open.into_iter().map(|(i, k, _)| (i, k)));
+    unanswered.extend(open.into_values());
     unanswered.sort_unstable();
     Pairing {
         answers,
         unanswered,
     }
-}
-
-/// Takes the open calls that `is_closed` out: they will never be answered.
-fn close<'t, T>(
-    open: &mut Vec<(usize, usize, &'t Tie<T>)>,
-    unanswered: &mut Vec<(usize, usize)>,
-    is_closed: impl Fn(&'t Tie<T>) -> bool,
-) {
-    open.retain(|&(i, k, tie)| {
-        let closed = is_closed(tie);
-        if closed {
-            unanswered.push((i, k));
-        }
-        !closed
-    });
 }
 
 /// Finds the boundaries of a body from its end to its front.
@@ -147,7 +145,7 @@ pub(crate) struct Backward<T> {
     /// results stand behind their calls.
     stretch: Vec<Links<T>>,
     /// Ids of results in it whose call may stand further in front.
-    pending: Vec<T>,
+    pending: FxHashSet<String>,
     /// Results in front of it, newest first: the run of the call that may stand before them.
     run: Vec<Tie<T>>,
     /// Boundaries found so far, newest first.
@@ -160,7 +158,7 @@ impl<T: Text> Backward<T> {
         Self {
             end,
             stretch: Vec::new(),
-            pending: Vec::new(),
+            pending: FxHashSet::default(),
             run: Vec::new(),
             boundaries: Vec::new(),
         }
@@ -206,16 +204,14 @@ impl<T: Text> Backward<T> {
         let oldest_first: Vec<&Tie<T>> = run.iter().rev().collect();
         let (answers, _) = match_run(ties, &oldest_first);
         for (result, answer) in oldest_first.iter().zip(answers) {
-            if answer.is_none() && result.family == Family::Tool {
-                self.pending.extend(result.id.clone());
+            if answer.is_none() {
+                self.pending.extend(id_of(result));
             }
         }
         // A call of an id, answered or not, hides every older one from the results behind it.
-        let hidden = |id: &T| {
-            let mut ids = ties.iter().filter_map(|call| call.id.as_ref());
-            ids.any(|call| call.same(id))
-        };
-        self.pending.retain(|id| !hidden(id));
+        for id in ties.iter().filter_map(id_of) {
+            self.pending.remove(&id);
+        }
         self.stretch.extend(run.into_iter().map(Links::Result));
         self.stretch.push(Links::of(role, ties));
         if self.pending.is_empty() {

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, assert_type
 
 import backcut
-from backcut import ContextWindow, Plan, Tokenizer, Trimmed, TrimReport, Violation
+from backcut import ContextWindow, Plan, Tokenizer, Trimmed, TrimReport, Violation, WindowOptions
+from backcut import nonsense as nonsense  # type: ignore[attr-defined]
 
 window = backcut.context_window(max_turns=12, max_tokens=1_000, tokenizer=len, notice=False, on_report=print)
 history: list[dict[str, str]] = [{"role": "user", "content": "Hello"}]
@@ -19,18 +20,48 @@ assert_type(window.notice, str | Literal[False])
 assert_type(window.trim_to, float | None)
 assert_type(window.on_report, Callable[[TrimReport], object] | None)
 
-assert_type(window.trim(history), Trimmed)
+assert_type(window.trim(history), Trimmed[list[dict[str, str]]])
+assert_type(window.trim(history).messages, list[dict[str, str]])
+assert_type(window.trim(tuple(history)).messages, Sequence[dict[str, str]])
 assert_type(window.trim(tuple(history), tools=[{}], system="S").report, TrimReport)
 assert_type(window.plan(history), Plan)
-assert_type(window.plan(history).apply(history), Sequence[Any])
-assert_type(window(history), Sequence[Any])
-assert_type(backcut.trim(history, tools=None, system=["S"], max_turns=1, start="any"), Trimmed)
+assert_type(window.plan(history).apply(history), list[dict[str, str]])
+assert_type(window.plan(history).apply(tuple(history)), Sequence[dict[str, str]])
+assert_type(window(history), list[dict[str, str]])
+assert_type(window(tuple(history)), Sequence[dict[str, str]])
+assert_type(backcut.trim(history, tools=None, system=["S"], max_turns=1, start="any"), Trimmed[list[dict[str, str]]])
 assert_type(backcut.count("text"), int)
 assert_type(backcut.count(history, model="gpt-4o"), int)
 assert_type(backcut.check(history), list[Violation])
 assert_type(backcut.tokenizer("gpt-4o"), Tokenizer)
 assert_type(backcut.tokenizer("gpt-4o").count_up_to("text", 5), int | None)
 assert_type(backcut.__version__, str)
+
+options: WindowOptions = {"max_tokens": 8_000, "model": "gpt-4o"}
+assert_type(backcut.context_window(**options), ContextWindow)
+assert_type(backcut.trim(history, **options), Trimmed[list[dict[str, str]]])
+
+
+def sound(trimmed: Trimmed) -> bool:  # without a parameter: of any sequence
+    assert_type(trimmed.messages, Sequence[Any])
+    return not backcut.check(trimmed.messages)
+
+
+sound(window.trim(history))
+
+
+class Message:
+    """A message of an SDK, say."""
+
+
+def send(messages: list[Message]) -> None: ...
+
+
+def keep(history: list[Message]) -> None:
+    messages, report = window.trim(history)
+    send(messages)
+    send(window(history))
+    assert_type(report, TrimReport)
 
 
 def call_next(request: dict[str, Any]) -> int:
@@ -66,6 +97,40 @@ backcut.context_window(max_token=5)  # type: ignore[arg-type]
 backcut.context_window(start="assistant")  # type: ignore[arg-type]
 backcut.context_window(notice=True)  # type: ignore[arg-type]
 backcut.context_window(max_turns=1.5)  # type: ignore[arg-type]
-backcut.trim(history, max_token=5)  # type: ignore[call-arg]
-backcut.trim(history, tool_keep="middle")  # type: ignore[arg-type]
+backcut.trim(history, max_token=5)  # type: ignore[call-overload]
+backcut.trim(history, tool_keep="middle")  # type: ignore[call-overload]
+backcut.nonsense  # type: ignore[attr-defined]  # noqa: B018
 chat("m")  # type: ignore[call-arg]
+
+
+# The loop of README.md as it stands there: a test compares the two.
+def readme_loop() -> None:
+    from typing import Any
+
+    import backcut
+
+    window = backcut.context_window(max_tokens=4_000, reserve_tokens=500, model="gpt-4o")
+
+    history: list[dict[str, Any]] = [
+        {"role": "system", "content": "You are a careful database engineer."},
+        {"role": "user", "content": "Find out why the nightly report is slow."},
+    ]
+
+    def call_model(messages: list[dict[str, Any]]) -> dict[str, Any]:  # stands for your provider's client
+        call = {"id": "call_1", "type": "function", "function": {"name": "read_log", "arguments": '{"lines": 40}'}}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    def run_tool(call: dict[str, Any]) -> str:  # stands for your tools
+        return "2026-11-30 02:14:07 SELECT * FROM orders WHERE day = $1  -- 812 ms, sequential scan\n" * 12
+
+    for _ in range(25):
+        messages, report = window.trim(history)  # the history itself is never changed
+        reply = call_model(messages)
+        history.append(reply)  # to the history, never to messages
+        for call in reply["tool_calls"]:
+            history.append({"role": "tool", "tool_call_id": call["id"], "content": run_tool(call)})
+
+    assert report.window_trimmed
+    assert report.tokens_sent is not None and report.tokens_sent <= 4_000 - 500
+    assert [m["role"] for m in messages[:4]] == ["system", "system", "user", "assistant"]  # prompt, notice, task, newest work
+    assert backcut.check(messages) == []  # sound: nothing that a server of this format is known to refuse

@@ -23,7 +23,7 @@ def shorten(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three of ``known`` that look most like ``name`` or are longer forms of it, the most alike first, each once."""
+    """Up to three of ``known`` that are longer forms of ``name`` or look most like it, each once."""
     import difflib  # only a wrong name needs it
 
     name = name.lower()
@@ -31,7 +31,7 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     # Alike enough that another vendor's model is not taken for a mistyped one: glm-4.5 is no gpt-4.5.
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.75)
     longer = [each for each in names if len(name) > 2 and each.startswith(name)]
-    return list(dict.fromkeys(close + longer))[:3]
+    return list(dict.fromkeys(longer + close))[:3]
 
 
 class BackcutError(Exception):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Protocol
 
 from . import graphemes
@@ -29,6 +30,9 @@ _DIP = 8 * LONGEST_TOKEN
 
 _DEEPEST = 64
 """How deep the schema of a tool may nest."""
+
+_LARGEST = 100_000
+"""How many parts it may have: one that shares its parts with itself is without end on the wire."""
 
 
 class _Encoding(Protocol):
@@ -225,9 +229,9 @@ class Meter:
         each = 10 if self.tokenizer.name == "cl100k_base" else 7
         total = each + self._described(inner, get(inner, "name"))
         try:
-            return total + self._schema(schema, 0)
-        except _TooDeepError:
-            raise FormatError(None, path, type(tool).__name__, f"a schema nested at most {_DEEPEST} deep") from None
+            return total + self._schema(schema, 0, count(1))
+        except _TooLargeError:
+            raise FormatError(None, path, type(tool).__name__, f"a schema of at most {_LARGEST:,} parts, nested at most {_DEEPEST} deep") from None
 
     def _described(self, described: Any, *before: Any) -> int:
         """Tokens of ``name:description`` or ``name:type:description``."""
@@ -235,12 +239,12 @@ class Meter:
         words = [word if isinstance(word, str) else "" for word in (*before, description)]
         return self.tokenizer.count(":".join(words).removesuffix("." if words[-1] else ""))
 
-    def _schema(self, schema: Any, depth: int) -> int:
+    def _schema(self, schema: Any, depth: int, parts: Iterator[int]) -> int:
         """What a schema costs beside its name and description: its choices, properties, items, variants and definitions."""
         if not readable(schema):
             return 0
-        if depth > _DEEPEST:
-            raise _TooDeepError
+        if next(parts) > _LARGEST or depth > _DEEPEST:
+            raise _TooLargeError
         total = 0
         choices = get(schema, "enum")
         if isinstance(choices, (list, tuple)) and choices:
@@ -250,16 +254,16 @@ class Meter:
             entries = inner.items() if isinstance(inner, Mapping) else ()
             total += 3 if key == "properties" and entries else 0
             # JSON knows string keys only, and makes them of others.
-            total += sum(3 + self._described(each, str(name), _kind(each)) + self._schema(each, depth + 1) for name, each in entries)
+            total += sum(3 + self._described(each, str(name), _kind(each)) + self._schema(each, depth + 1, parts) for name, each in entries)
         for key in ("anyOf", "oneOf", "allOf"):
             variants = get(schema, key)
             if isinstance(variants, (list, tuple)):
-                total += sum(3 + self._described(each, _kind(each)) + self._schema(each, depth + 1) for each in variants)
-        return total + sum(self._schema(get(schema, key), depth + 1) for key in ("items", "additionalProperties"))
+                total += sum(3 + self._described(each, _kind(each)) + self._schema(each, depth + 1, parts) for each in variants)
+        return total + sum(self._schema(get(schema, key), depth + 1, parts) for key in ("items", "additionalProperties"))
 
 
-class _TooDeepError(Exception):
-    """A schema nests deeper than anybody writes one."""
+class _TooLargeError(Exception):
+    """A schema is deeper or larger than anybody writes one."""
 
 
 def _kind(schema: Any) -> Any:

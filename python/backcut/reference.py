@@ -328,19 +328,24 @@ class _Search:
         too_long = [kept for kept in oldest_first if kept.begin < least.begin]
         if not too_long and self.value(ceiling, _Kept(0, None, with_notice=False)) <= limit:
             return least  # the ceiling asks for no cut at all
-        while True:
+        fitting = oldest_first[len(too_long) :]
+        while step > 1:
             steps = dropped[too_long[-1].begin] // step + 1 if too_long else 1
-            fitting = oldest_first[len(too_long) :]
             cut = next((kept for kept in fitting if dropped[kept.begin] >= steps * step), fitting[-1])
-            if ceiling != "max_tokens" or cut == fitting[0] or step == 1 or self._is_enough(cut, fitting[0]):
+            if self._is_enough(ceiling, cut, fitting[0]):
                 return cut
-            # The guess of 4 bytes a token is so far off that the step takes most of the window.
+            # The step takes too much: a large group lies across the line, or the guess of 4 bytes a token is far off.
             step //= 2
+        return fitting[0]
 
-    def _is_enough(self, cut: _Kept, longest: _Kept) -> bool:
-        """Whether a cut keeps at least half of the share that it should go back to."""
-        kept, most = self.body.tokens_behind(cut.begin), self.body.tokens_behind(longest.begin)
-        return 2.0 * kept >= (self.window.trim_to or 0.0) * most
+    def _is_enough(self, ceiling: str, cut: _Kept, longest: _Kept) -> bool:
+        """Whether a cut keeps at least half of the share that it should go back to, of what a ceiling sees of the tail."""
+        size = {
+            "max_turns": lambda begin: self.body.size - begin,
+            "max_chars": self.body.chars_behind,
+            "max_tokens": self.body.tokens_behind,
+        }[ceiling]
+        return 2.0 * size(cut.begin) >= (self.window.trim_to or 0.0) * size(longest.begin)
 
     def _dropped(self, ceiling: str) -> list[int]:
         """For each index of the body what stands before it, in the unit of a ceiling's grid."""

@@ -13,7 +13,7 @@ from .models import BUILT_IN, DEFAULT, NOT_YET, encoding_of, known_names
 __all__ = ["WAY_OUT", "Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "tokenizer"]
 
 WAY_OUT = (
-    '; for any other model give tokenizer="o200k_base", which counts it roughly, or its own: any object with encode and any function '
+    ' For any other model give tokenizer="o200k_base", which counts it roughly, or its own: any object with encode or any function '
     "from str to int"
 )
 """How every sentence about a name that is not known ends."""
@@ -117,7 +117,7 @@ def _find(option: str, name: str) -> Tokenizer:
 
 def _unknown(name: str) -> str:
     near = nearest(name, known_names())
-    meant = f"did you mean {' or '.join(near)}?" if near else f"known encodings are {', '.join(BUILT_IN)}"
+    meant = f"did you mean {' or '.join(near)}?" if near else f"known encodings are {', '.join(BUILT_IN)}."
     return f"no tokenizer is known by this name; {meant}{WAY_OUT}"
 
 

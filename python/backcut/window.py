@@ -196,9 +196,7 @@ def context_window(
 
 
 @overload
-def trim(
-    messages: list[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]
-) -> Trimmed[list[_M]]: ...
+def trim(messages: list[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Trimmed[list[_M]]: ...
 @overload
 def trim(
     messages: Sequence[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]

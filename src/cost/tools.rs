@@ -9,6 +9,9 @@ use crate::value::{Key, Text, Value};
 /// Schemas nested deeper than this are not walked: nobody writes them, and the walk is recursive.
 const DEEPEST: usize = 64;
 
+/// Nor are schemas of more parts: one that shares its parts with itself may be small in memory and without end on the wire.
+const LARGEST: usize = 100_000;
+
 /// Tokens of a request's tools. O(schema size).
 pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
     let wrong = |path: String, value: &V, expected| {
@@ -33,12 +36,14 @@ pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Resu
         }
         sum += counter.tool_frame()
             + one_tool(&tool, counter).map_err(|error| match error {
-                Walk::TooDeep => wrong(place("tools", k), &tool, "a schema nested at most 64 deep"),
+                Walk::TooLarge => wrong(place("tools", k), &tool, SCHEMA),
                 Walk::Foreign(foreign) => Error::Foreign(foreign),
             })?;
     }
     Ok(if len == 0 { 0 } else { sum + FIGURES.tools_end })
 }
+
+const SCHEMA: &str = "a schema of at most 100,000 parts, nested at most 64 deep";
 
 const TOOL: &str = "a mapping with function, custom, name or type";
 
@@ -55,7 +60,7 @@ fn is_tool<V: Value>(tool: &V) -> Result<bool, Foreign> {
 }
 
 enum Walk {
-    TooDeep,
+    TooLarge,
     Foreign(Foreign),
 }
 
@@ -78,17 +83,23 @@ fn one_tool<V: Value>(tool: &V, counter: &dyn Counter<V::Text>) -> Result<u64, W
         Some(schema) => Some(schema),
         None => inner.get(Key::InputSchema)?,
     };
-    let schema = schema.map_or(Ok(0), |schema| self::schema(&schema, counter, 0))?;
+    let schema = schema.map_or(Ok(0), |schema| self::schema(&schema, counter, 0, &mut 0))?;
     Ok(counter.count_str(&line)? + schema)
 }
 
 /// What a schema costs beside its name and description: its choices, its properties, its items, its variants and definitions.
-fn schema<V: Value>(schema: &V, counter: &dyn Counter<V::Text>, depth: usize) -> Result<u64, Walk> {
+fn schema<V: Value>(
+    schema: &V,
+    counter: &dyn Counter<V::Text>,
+    depth: usize,
+    parts: &mut usize,
+) -> Result<u64, Walk> {
     if !schema.is_record() {
         return Ok(0);
     }
-    if depth > DEEPEST {
-        return Err(Walk::TooDeep);
+    *parts += 1;
+    if depth > DEEPEST || *parts > LARGEST {
+        return Err(Walk::TooLarge);
     }
     let mut sum = enumeration(schema, counter)?;
     for key in [Key::Properties, Key::Defs, Key::Definitions] {
@@ -100,7 +111,7 @@ fn schema<V: Value>(schema: &V, counter: &dyn Counter<V::Text>, depth: usize) ->
         }
         for (name, property) in entries {
             sum += FIGURES.property + described(Some(&name), &property, counter)?;
-            sum += self::schema(&property, counter, depth + 1)?;
+            sum += self::schema(&property, counter, depth + 1, parts)?;
         }
     }
     for key in [Key::AnyOf, Key::OneOf, Key::AllOf] {
@@ -108,12 +119,12 @@ fn schema<V: Value>(schema: &V, counter: &dyn Counter<V::Text>, depth: usize) ->
         let count = variants.as_ref().and_then(Value::list).unwrap_or(0);
         for variant in (0..count).filter_map(|k| variants.as_ref()?.item(k)) {
             sum += FIGURES.property + described(None, &variant, counter)?;
-            sum += self::schema(&variant, counter, depth + 1)?;
+            sum += self::schema(&variant, counter, depth + 1, parts)?;
         }
     }
     for key in [Key::Items, Key::AdditionalProperties] {
         if let Some(inner) = schema.get(key)? {
-            sum += self::schema(&inner, counter, depth + 1)?;
+            sum += self::schema(&inner, counter, depth + 1, parts)?;
         }
     }
     Ok(sum)

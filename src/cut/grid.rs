@@ -54,49 +54,46 @@ pub(super) fn cut<H: History>(
             .iter()
             .map(|&(tail, _)| dropped(search, ceiling, tail))
             .collect();
-        let at = match ceiling {
-            Ceiling::Turns | Ceiling::Chars => on_grid(&dropped, fitting, share.step(limit)),
-            Ceiling::Tokens => {
-                let rests = candidates
-                    .iter()
-                    .map(|&(tail, _)| search.walk.suffix(tail).tokens)
-                    .collect::<Vec<_>>();
-                let step = share.step(limit.saturating_mul(BYTES_PER_TOKEN));
-                on_fine_grid(&dropped, fitting, step, |at| {
-                    share.is_half_kept(rests[at], rests[fitting])
-                })
-            }
+        let rests: Vec<u64> = candidates
+            .iter()
+            .map(|&(tail, _)| search.walk.suffix(tail).of(ceiling))
+            .collect();
+        let unit = if ceiling == Ceiling::Tokens {
+            BYTES_PER_TOKEN
+        } else {
+            1
         };
+        let step = share.step(limit.saturating_mul(unit));
+        let at = on_grid(&dropped, fitting, step, |at| {
+            share.is_half_kept(rests[at], rests[fitting])
+        });
         furthest = furthest.max(at);
     }
     Ok(candidates[furthest].1.unwrap_or(newest))
 }
 
 /// The first candidate at or behind the grid line that follows the last one that is too long; `fitting` is the longest that
-/// fits. The last of all if none reaches that line.
-fn on_grid(dropped: &[u64], fitting: usize, step: u64) -> usize {
-    let passed = fitting.checked_sub(1).map_or(0, |early| dropped[early]);
-    let line = (passed / step + 1) * step;
-    (fitting..dropped.len())
-        .find(|&k| dropped[k] >= line)
-        .unwrap_or(dropped.len() - 1)
-}
-
-/// The same on a grid whose unit is a guess: where that is so far off that a step takes most of the window (digits, hex, a
-/// caller's own tokenizer), the step is halved until enough is kept.
-fn on_fine_grid(
+/// fits.
+///
+/// A step may take too much: a large group lies across the line, a head leaves little room, or the guess of 4 bytes a token is
+/// far off (digits, hex, a caller's own tokenizer). Then it is halved until enough is kept, at the least the longest that fits.
+fn on_grid(
     dropped: &[u64],
     fitting: usize,
     mut step: u64,
     is_enough: impl Fn(usize) -> bool,
 ) -> usize {
-    loop {
-        let at = on_grid(dropped, fitting, step);
-        if at == fitting || step == 1 || is_enough(at) {
+    let passed = fitting.checked_sub(1).map_or(0, |early| dropped[early]);
+    while step > 1 {
+        let line = (passed / step + 1) * step;
+        let at = (fitting..dropped.len()).find(|&k| dropped[k] >= line);
+        let at = at.unwrap_or(dropped.len() - 1);
+        if is_enough(at) {
             return at;
         }
         step /= 2;
     }
+    fitting
 }
 
 /// What a cut at `boundary` drops, in the ceiling's unit on the grid.

@@ -9,6 +9,21 @@ use crate::cap::PartCut;
 use crate::check::Violation;
 use crate::plan::{Plan, Report};
 
+/// A named tuple of `backcut.report`, made as the tuple that it is: its own constructor is Python code, which costs more and may
+/// be interrupted.
+fn named_tuple<'py>(
+    class: &Bound<'py, PyType>,
+    fields: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = class.py();
+    let new = NEW.get_or_try_init(py, || {
+        let new = py.get_type::<PyTuple>().getattr(intern!(py, "__new__"))?;
+        PyResult::Ok(new.unbind())
+    })?;
+    new.bind(py).call1((class, fields))
+}
+
 /// A class of `backcut.report`.
 macro_rules! class {
     ($py:expr, $name:literal) => {{
@@ -29,7 +44,8 @@ pub(super) fn trimmed<'py>(
     } else {
         build(list, plan)?.into_any()
     };
-    class!(py, "Trimmed")?.call1((sent, report(py, &plan.report)?))
+    let fields = (sent, report(py, &plan.report)?).into_pyobject(py)?;
+    named_tuple(class!(py, "Trimmed")?, &fields)
 }
 
 /// The list that a plan makes of a history.
@@ -127,7 +143,7 @@ fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyAny>> 
             .into_any(),
         format.name().into_pyobject(py)?.into_any(),
     ];
-    class!(py, "TrimReport")?.call1(PyTuple::new(py, fields)?)
+    named_tuple(class!(py, "TrimReport")?, &PyTuple::new(py, fields)?)
 }
 
 /// `Plan(kept, edits, notice, report)`.

@@ -83,6 +83,7 @@ impl Tokenizer {
                     .is_none()
             {
                 let string = utf8(&text.0)?;
+                encoding.load();
                 return Ok(text.0.py().detach(|| encoding.count_up_to(&string, limit)));
             }
         }
@@ -111,6 +112,9 @@ impl Tokenizer {
                 )));
             }
         };
+        if let Kind::BuiltIn(encoding) = self.kind {
+            encoding.load();
+        }
         let text = Str(text);
         let string = text.as_str().into_owned();
         let at = match &self.kind {
@@ -204,7 +208,7 @@ impl Tokenizer {
                     && !tokens.is_instance_of::<PyBool>())
                 .then(|| tokens.extract::<u64>());
                 match count {
-                    Some(Ok(count)) => Ok(count),
+                    Some(Ok(count)) if count <= MOST_TOKENS => Ok(count),
                     _ => Err(PyTypeError::new_err(format!(
                         "tokenizer {:?} returned {}, not an int of at least 0",
                         self.name,
@@ -215,6 +219,9 @@ impl Tokenizer {
         }
     }
 }
+
+/// No text has more tokens than this; sums of such counts stay far from overflowing.
+const MOST_TOKENS: u64 = 1 << 48;
 
 /// After so many bytes of uninterrupted counting, other threads get their turn.
 const HELD_AT_MOST: usize = 16 << 10;
@@ -256,6 +263,8 @@ impl Counting<'_> {
         let Kind::BuiltIn(encoding) = self.tokenizer.kind else {
             return self.tokenizer.raw(&text.0);
         };
+        // Loaded with the interpreter lock held: a process that forks meanwhile would leave its child with a half-made vocabulary.
+        encoding.load();
         let string = utf8(&text.0)?;
         let held = self.held.get() + string.len();
         if held < HELD_AT_MOST {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::exceptions::{
-    PyKeyError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
+    PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::ffi;
 use pyo3::intern;
@@ -145,10 +145,11 @@ impl<'py, 'n> Value for Object<'py, 'n> {
         let found = if let Ok(dict) = self.value.cast::<PyDict>() {
             dict.get_item(name)?
         } else if self.value.cast::<PyMapping>().is_ok() {
-            match self.value.get_item(name) {
-                Ok(value) => Some(value),
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => None,
-                Err(error) => return Err(error.into()),
+            // Asked first, since a look-up of what is not there may put it there.
+            if self.value.contains(name)? {
+                Some(self.value.get_item(name)?)
+            } else {
+                None
             }
         } else {
             self.value.getattr_opt(name)?

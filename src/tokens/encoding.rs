@@ -44,6 +44,11 @@ impl Encoding {
         }
     }
 
+    /// Loads the vocabulary, if nobody has. Tens of milliseconds, once a process.
+    pub fn load(self) {
+        self.tokenizer();
+    }
+
     /// Tokens of `text`, in which nothing is special. O(bytes), whatever the text.
     #[must_use]
     pub fn count(self, text: &str) -> u64 {

@@ -83,7 +83,7 @@ pub(super) fn read<V: Value>(
     };
     let whole = texts
         .iter()
-        .filter(|(part, _)| cuts.iter().all(|cut| cut.part != *part));
+        .filter(|(part, _)| cuts.binary_search_by_key(part, |cut| cut.part).is_err());
     let from_bytes = if meter.measures() {
         texts.iter().map(|(_, text)| text.bytes() as u64).sum()
     } else {

@@ -33,7 +33,11 @@ pub(super) fn cut_content<V: Value>(
     auto: bool,
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(u64, u64), ReadError> {
-    let cut_of = |part: Option<usize>| cuts.iter().find(|cut| cut.part == part).map(|cut| cut.cut);
+    // Cuts are in the order of their parts.
+    let cut_of = |part: Option<usize>| {
+        let at = cuts.binary_search_by_key(&part, |cut| cut.part).ok()?;
+        Some(cuts[at].cut)
+    };
     let meter_cut = |text: &V::Text, cut: Option<TextCut>, meter: &mut Meter<'_, V::Text>| match cut
     {
         Some(cut) => meter.cut_text(text, &cut),
