@@ -98,16 +98,16 @@ def tokens(message: Any, count: Count) -> int:
 
 
 def _schema(schema: Any, count: Count) -> int:
-    properties = get(schema, "properties") if isinstance(schema, Mapping) else None
-    total = 3 if properties else 0
-    for name, field in (properties or {}).items():
-        kind = field.get("type") or ""
+    if not isinstance(schema, Mapping):
+        return 0
+    total = _choices(schema, count) + (3 if schema.get("properties") else 0)
+    named = [(f"{name}:", each) for key in ("properties", "$defs", "definitions") for name, each in (schema.get(key) or {}).items()]
+    variants = [("", each) for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key) or ()]
+    for name, each in named + variants:
+        kind = each.get("type") or ""
         kind = kind if isinstance(kind, str) else "|".join(kind)
-        total += 3 + count(f"{name}:{kind}:{_sentence(field)}")
-        for place in (field, field.get("items")):
-            if isinstance(place, Mapping):
-                total += _choices(place, count) + _schema(place, count)
-    return total
+        total += 3 + count(f"{name}{kind}:{_sentence(each)}") + _schema(each, count)
+    return total + sum(_schema(schema.get(key), count) for key in ("items", "additionalProperties"))
 
 
 def _choices(field: Mapping[str, Any], count: Count) -> int:

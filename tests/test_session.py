@@ -226,7 +226,12 @@ class Session(RuleBasedStateMachine):
             length, before = self.last
             grown = [*before.kept, *range(length, len(self.history))]
             if self.same_grid(before, plan, length) and self.fits(grown, plan):
-                assert list(plan.kept) == grown
+                # Where a step takes too much it is halved, and then a cut may move early: forward, never back. It cannot where
+                # every message is a group for itself and the grid is in the ceiling's own unit.
+                assert plan.kept[-1] - len(plan.kept) >= before.kept[-1] - len(before.kept) - 1
+                even = all(message["role"] == "user" or message["content"] == "so it is" for message in self.history)
+                if even and "max_tokens" not in self.options:
+                    assert list(plan.kept) == grown
         self.last = (len(self.history), plan)
 
     def same_grid(self, before: backcut.Plan, plan: backcut.Plan, length: int) -> bool:
@@ -265,7 +270,7 @@ def test_a_cut_on_the_grid_stays(ceiling: tuple[str, int, int], share: float, da
     session = Session()
     session.options = {name: data.draw(st.integers(low, high)), "trim_to": share, "notice": False}
     session.user("begin", as_list=False)
-    for step in data.draw(st.lists(st.sampled_from(["user", "say", "call", "legacy"]), min_size=10, max_size=40)):
+    for step in data.draw(st.lists(st.sampled_from(["user", "say"] * 5 + ["call", "legacy"]), min_size=10, max_size=40)):
         if step == "user":
             session.user("and then?", as_list=False)
         elif step == "say":

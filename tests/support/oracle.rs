@@ -468,6 +468,12 @@ impl World<'_> {
         }
     }
 
+    /// What a ceiling sees of a tail alone.
+    fn behind(&self, ceiling: Ceiling, begin: usize) -> u64 {
+        let size = |begin| self.size(ceiling, (begin, None), false);
+        size(begin) - size(self.body.len())
+    }
+
     fn breaks(&self, ceiling: Ceiling, kept: Kept, notice: bool) -> bool {
         self.limit(ceiling)
             .is_some_and(|limit| self.size(ceiling, kept, notice) > limit)
@@ -579,17 +585,25 @@ impl World<'_> {
             } else {
                 limit
             };
-            let step = ((2 * (8 - eighths) * size + 8) / 16).max(1);
-            let mut k = 1;
-            loop {
-                match candidates
-                    .iter()
-                    .find(|kept| self.dropped(ceiling, kept.0) >= k * step)
-                {
-                    Some(kept) if kept.0 < longest.0 => k += 1,
-                    kept => return Some(*kept.unwrap_or(&newest)),
+            let mut step = ((2 * (8 - eighths) * size + 8) / 16).max(1);
+            while step > 1 {
+                let mut k = 1;
+                let at = loop {
+                    match candidates
+                        .iter()
+                        .find(|kept| self.dropped(ceiling, kept.0) >= k * step)
+                    {
+                        Some(kept) if kept.0 < longest.0 => k += 1,
+                        kept => break *kept.unwrap_or(&newest),
+                    }
+                };
+                // At least half of the share, of what the ceiling sees of the tail.
+                if 16 * self.behind(ceiling, at.0) >= eighths * self.behind(ceiling, longest.0) {
+                    return Some(at);
                 }
+                step /= 2;
             }
+            Some(longest)
         };
         CEILINGS
             .into_iter()
