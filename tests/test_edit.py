@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import types
 from typing import Any, NamedTuple
 
 import pytest
 
+import backcut
 from backcut import Edit, FormatError, Notice, PartCut, Plan, TrimReport
-from backcut.edit import apply_plan, edit_message, fold_notice
+from backcut.edit import apply_plan, edit_message, fold_notice, with_field
 from support import get, snapshot
 
 MARKER = "\n… [truncated]"
@@ -353,3 +355,46 @@ def test_a_plan_for_another_history_is_refused() -> None:
         plan.apply(HISTORY[:3])
     with pytest.raises(ValueError, match="found 5 messages"):
         plan.apply([*HISTORY, HISTORY[0]])
+
+
+# Copies that are none, and look-ups that change what they look at
+
+
+class SharesItsNamespace:
+    """As models of pydantic 1 do: ``copy.copy`` gives a twin with the same ``__dict__``."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__ = fields
+
+    def __reduce__(self) -> Any:
+        return object.__new__, (SharesItsNamespace,), self.__dict__
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        object.__setattr__(self, "__dict__", state)
+
+
+class CopiesToItself(SharesItsNamespace):
+    def __copy__(self) -> CopiesToItself:
+        return self
+
+
+def test_a_copy_that_shares_its_namespace_leaves_the_original_alone() -> None:
+    thing = SharesItsNamespace(role="tool", content="long " * 100)
+    assert copy.copy(thing).__dict__ is thing.__dict__
+    edited = with_field(thing, "content", "short")
+    assert (edited.content, edited.role, thing.content) == ("short", "tool", "long " * 100)
+
+
+def test_what_cannot_be_copied_is_refused_and_not_changed() -> None:
+    thing = CopiesToItself(role="tool", content="long")
+    with pytest.raises(backcut.FormatError, match="an object that can be copied"):
+        with_field(thing, "content", "short")
+    assert thing.content == "long"
+
+
+def test_reading_puts_nothing_into_a_mapping() -> None:
+    """A look-up of a ``defaultdict`` makes what it does not find."""
+    inner: Any = collections.defaultdict(lambda: None, role="user", content="hi")
+    for message in (types.MappingProxyType(inner), collections.ChainMap({}, inner), collections.UserDict(inner)):
+        assert backcut.trim([message], max_tokens=100, tokenizer=len).report.chars_sent == 2
+        assert dict(inner) == {"role": "user", "content": "hi"}

@@ -269,6 +269,41 @@ def test_trim_to_by_tokens_serves_short_messages() -> None:
         assert 300 <= tokens <= 1_000, length
 
 
+def kept_of_growing(history: list[Any], **options: Any) -> list[tuple[int, int]]:
+    """For each length at which something is cut: messages kept with ``trim_to``, and without."""
+    without = {key: value for key, value in options.items() if key != "trim_to"}
+    lengths = range(2, len(history) + 1)
+    return [
+        (len(found.kept), len(plan(history[:n], **without).kept)) for n in lengths if (found := plan(history[:n], **options)).notice
+    ]
+
+
+def test_trim_to_beside_a_long_head() -> None:
+    """A step is half of the ceiling, but the head leaves less than that: the window is not emptied for it."""
+    history = [system("rule " * 500), user("go")]
+    for k in range(60):
+        history += [said(f"step {k} " * 5), user(f"next {k} " * 5)]
+    found = kept_of_growing(history, max_tokens=4_000, trim_to=0.5, tokenizer=len)
+    assert found
+    assert all(kept >= longest // 4 for kept, longest in found)
+
+
+def test_trim_to_beside_a_large_group() -> None:
+    """The line falls into a tool result that takes most of the window: it stays, for behind it there is next to nothing."""
+    call_and_result = pair("1", "F" * 5_800)
+    history = [user("a" * 4_100), said("b" * 100), user("read the file"), *call_and_result, said("I read it."), user("Explain.")]
+    assert kept(history, max_chars=10_000, trim_to=0.75, notice=False)[0] == 2
+
+
+@pytest.mark.parametrize("text", ["0123456789", "deadbeef 07 ", "3.14159, 2.71828, "])
+def test_trim_to_with_dense_texts(text: str) -> None:
+    """Two bytes a token and less, where the grid supposes four."""
+    history = [user(text * 8) if k % 2 == 0 else said(text * 8) for k in range(120)]
+    found = kept_of_growing(history, max_tokens=1_000, trim_to=0.5)
+    assert found
+    assert all(4 * kept >= longest - 1 for kept, longest in found)
+
+
 def test_the_furthest_cut_of_the_ceilings_wins() -> None:
     messages = [user("x" * 10) for _ in range(12)]
     assert kept(messages, max_turns=10, max_chars=100, trim_to=0.5, notice=False)[0] == 5

@@ -105,12 +105,16 @@ def with_field(thing: Any, name: str, value: Any) -> Any:
 
     Returns:
         A dict for mappings (a dict subclass where it was one), else an object of the same class.
+
+    Raises:
+        FormatError: the object's copy is the object itself.
     """
     if type(thing) is dict:
         return {**thing, name: value}
     if isinstance(thing, Mapping):
         # Only a dict is sure to be copied with its items; of other mappings we cannot know what a copy shares.
         twin: Any = copy.copy(thing) if isinstance(thing, dict) else dict(thing)
+        twin = dict(thing) if twin is thing else twin
         twin[name] = value
         return twin
     if hasattr(type(thing), "model_copy"):  # pydantic
@@ -118,6 +122,11 @@ def with_field(thing: Any, name: str, value: Any) -> Any:
     if isinstance(thing, tuple):  # named, or it would have no fields
         return thing._replace(**{name: value})  # type: ignore[attr-defined]
     twin = copy.copy(thing)
+    if twin is thing:
+        raise FormatError(None, name, type(thing).__name__, "an object that can be copied")
+    if getattr(twin, "__dict__", None) is getattr(thing, "__dict__", twin):
+        # Some classes, those of pydantic 1 among them, hand their own namespace to a copy.
+        object.__setattr__(twin, "__dict__", dict(thing.__dict__))
     try:
         # Past the class's own __setattr__: frozen classes refuse, and others may write where the original reads too.
         object.__setattr__(twin, name, value)

@@ -18,7 +18,10 @@ _SHOWN = 60
 
 def shorten(value: object) -> str:
     """The ``repr`` of ``value``, at most 60 characters of it."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # a value of somebody else's class, or an integer of too many digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
@@ -37,13 +40,13 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 class BackcutError(Exception):
     """Anything that backcut refuses to do."""
 
+    _fields: tuple[str, ...] = ()
+    """The arguments of the class, each an attribute of the same name."""
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Exceptions pickle by their args, ours by their fields."""
-        return _rebuild, (type(self), tuple(self.__dict__.values()))
-
-
-def _rebuild(kind: type[BackcutError], fields: tuple[Any, ...]) -> BackcutError:
-    return kind(*fields)
+        """Exceptions pickle and copy by their args, ours by their fields; notes and the like come along."""
+        fields = tuple(getattr(self, name) for name in self._fields) if self._fields else self.args
+        return type(self), fields, self.__dict__
 
 
 class OptionError(BackcutError, ValueError):
@@ -54,6 +57,8 @@ class OptionError(BackcutError, ValueError):
         value: what was given.
         allowed: what is allowed, in words.
     """
+
+    _fields = ("option", "value", "allowed")
 
     def __init__(self, option: str, value: object, allowed: str) -> None:
         super().__init__(f"{option}={shorten(value)}: {allowed}")
@@ -72,6 +77,8 @@ class FormatError(BackcutError, ValueError):
         found: what stands there, as a type name, ``nothing``, or a shortened value.
         expected: what should stand there.
     """
+
+    _fields = ("index", "path", "found", "expected")
 
     def __init__(self, index: int | None, path: str, found: str, expected: str) -> None:
         place = "messages" if index is None else f"messages[{index}]"
@@ -94,6 +101,8 @@ class BudgetError(BackcutError, ValueError):
         ceiling: ``max_turns``, ``max_chars`` or ``max_tokens``.
         index: where the newest group begins in the history; ``None`` where there is no message behind the head.
     """
+
+    _fields = ("needed", "limit", "ceiling", "index")
 
     def __init__(self, needed: int, limit: int, ceiling: str, index: int | None) -> None:
         least = "an empty conversation behind the head" if index is None else f"the newest group alone, messages[{index}:],"
