@@ -197,16 +197,6 @@ impl<'c, T: Text> Meter<'c, T> {
         Ok(())
     }
 
-    /// A text that was made here, such as compact JSON.
-    pub(crate) fn made(&mut self, text: &str) -> Result<(), Foreign> {
-        self.chars += text.chars().count() as u64;
-        self.bytes += text.len() as u64;
-        if let Some(counter) = self.counter {
-            self.tokens += self.made_tokens(counter, text)?;
-        }
-        Ok(())
-    }
-
     fn made_tokens(&self, counter: &dyn Counter<T>, text: &str) -> Result<u64, Foreign> {
         let bytes = text.len() as u64;
         match self.longest {

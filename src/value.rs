@@ -162,7 +162,7 @@ pub trait Value: Clone {
     ///
     /// # Errors
     /// What the caller's own object raised.
-    fn compact_json(&self) -> Result<Option<String>, Foreign>;
+    fn compact_json(&self) -> Result<Option<Self::Text>, Foreign>;
 
     /// The name of the value's type, for an error.
     fn type_name(&self) -> String;

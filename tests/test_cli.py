@@ -31,16 +31,22 @@ def test_every_option_of_the_api_is_there() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-turns", "many"], "argument --max-turns: invalid int value: 'many'"),
+        (["--max-turns", "many"], "argument --max-turns: expected a whole number, found 'many'"),
+        (["--trim-to", "half"], "argument --trim-to: expected a number, found 'half'"),
         (["--max-turns"], "argument --max-turns: expected one argument"),
-        (["--max-t", "1"], "unrecognized arguments: --max-t"),
+        (["--max-t", "1"], "unrecognized arguments: --max-t; did you mean --max-turns or --max-tokens?"),
+        (["--max-token", "8000"], "unrecognized arguments: --max-token; did you mean --max-tokens? (see backcut trim --help)"),
+        (["--max-token=8000"], "unrecognized arguments: --max-token; did you mean --max-tokens?"),
+        (["--zzz"], "unrecognized arguments: --zzz (see backcut trim --help)"),
+        (["more.json"], "unrecognized arguments: more.json (see backcut trim --help)"),
         (["--start", "anything"], "argument --start: invalid choice: 'anything'"),
         (["--notice", "x", "--no-notice"], "argument --no-notice: not allowed with argument --notice"),
         (["--notice", "\udcff"], "argument --notice: expected UTF-8"),
         (["--report", "xml"], "argument --report: invalid choice: 'xml'"),
         (["--max-turns", "0"], "backcut: error: --max-turns 0: must be an integer of at least 1"),
         (["--max-tokens", "-5"], "backcut: error: --max-tokens -5: "),
-        (["--max-tokens", "5", "--reserve-tokens", "5"], "backcut: error: --reserve-tokens 5: must be below max_tokens"),
+        (["--max-tokens", "5", "--reserve-tokens", "5"], "backcut: error: --reserve-tokens 5: must be below --max-tokens, which is 5"),
+        (["--reserve-tokens", "5"], "backcut: error: --reserve-tokens 5: is a part of --max-tokens, which is not given"),
         (["--trim-to", "1.5", "--max-turns", "5"], "backcut: error: --trim-to"),
         (["--trim-to", "nan", "--max-turns", "5"], "backcut: error: --trim-to"),
         (["--model", "gpt-99", "--max-tokens", "5"], "backcut: error: --model gpt-99: "),
@@ -54,7 +60,10 @@ def test_wrong_options(run: Run, put: Put, options: list[str], message: str) -> 
     code, out, err = run("trim", put(HISTORY), *options)
     assert (code, out) == (2, "")
     assert message in err
-    assert "Traceback" not in err
+    assert err.startswith("backcut: error: ")
+    assert err.count("\n") == 1
+    for leak in ("Traceback", "usage:", "tokenizer=", "None", "on_report", "max_"):
+        assert leak not in err
 
 
 def test_wrong_usage(run: Run, put: Put) -> None:
@@ -99,7 +108,11 @@ def test_help_is_for_every_option(run: Run) -> None:
         found = re.findall(r"^  (?:-\w(?: \S+)?, )?(--[a-z-]+)(?: ([A-Z]+|\{\S*\}))?", out, re.MULTILINE)
         golden = (GOLDEN / f"help_{command}.txt").read_text(encoding="utf-8")
         assert [" ".join(each).strip() for each in found] == golden.splitlines()
-        assert "exit codes:" in out
+        codes = re.findall(r"^  (\d+) ", out.partition("exit codes:")[2], re.MULTILINE)
+        assert codes == {"check": "0 1 2 130 141", "count": "0 2 130 141"}.get(command, "0 2 3 130 141").split()
+    _, out, _ = run("--help")
+    assert re.findall(r"^  (\d+) ", out, re.MULTILINE) == ["0", "1", "2", "3", "130", "141"]
+    assert "pending_call alone is 0" in out
 
 
 def test_version(run: Run) -> None:
@@ -111,10 +124,16 @@ def test_version(run: Run) -> None:
 
 def test_budget_that_cannot_be_met(run: Run, put: Put, tmp_path: Path) -> None:
     path = put("\n" + lines(HISTORY[-1:], HISTORY[-1:], [{"role": "user", "content": "x" * 90}]))
-    for command in ("trim", "explain"):
-        code, out, err = run(command, "--max-chars", "50", path)
-        assert (code, out) == (3, "")
-        assert err == f"backcut: error: {path}:4: the newest group, messages[0:], needs 90 of max_chars, but there are 50\n"
+    code, out, failure = run("trim", "--max-chars", "50", path)
+    assert (code, out) == (3, "")
+    assert failure.startswith(f"backcut: error: {path}:4: ")
+    assert "messages[0:]" in failure
+    assert "needs 90 of max_chars" in failure
+    assert failure.count("\n") == 1
+    for form in ((), ("--json",)):
+        kept = run("explain", "--max-chars", "50", "--on-overflow", "keep", *form, path)
+        assert kept[0] == 0
+        assert run("explain", "--max-chars", "50", *form, path) == (3, kept[1], failure)
     assert run("trim", "--max-chars", "50", path, "-o", str(tmp_path / "out.jsonl"))[0] == 3
     assert not (tmp_path / "out.jsonl").exists()
     assert run("trim", "--max-chars", "50", "--on-overflow", "keep", path)[::2] == (

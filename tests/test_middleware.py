@@ -186,6 +186,21 @@ def test_tools_and_system_of_a_request_are_counted() -> None:
         assert tokens(**fields) == bare
 
 
+def test_functions_are_counted_as_the_tools_that_they_became() -> None:
+    reports: list[Any] = []
+    window = context_window(tokenizer=len, on_report=reports.append)
+    functions = [tool["function"] for tool in TOOLS]
+    for fields in (
+        {"tools": TOOLS},
+        {"functions": functions},
+        {"tools": None, "functions": functions},
+        {"tools": TOOLS, "functions": [{}]},
+    ):
+        window({"messages": HISTORY, **fields}, lambda request: request)
+        window.wrap(lambda **kwargs: None)(messages=HISTORY, **fields)
+    assert {report.tokens_sent for report in reports} == {window.trim(HISTORY, tools=TOOLS).report.tokens_sent}
+
+
 def test_tools_and_system_are_handed_on_as_they_are() -> None:
     given = WINDOW({"messages": HISTORY, "tools": TOOLS, "system": "S"}, lambda request: request)
     assert given["tools"] is TOOLS
@@ -371,3 +386,18 @@ def test_wrap_lets_errors_through() -> None:
     with pytest.raises(FormatError):
         wrapped(None)
     assert called == []
+
+
+class ToolObject:
+    def __init__(self, text: str) -> None:
+        self.type = "function"
+        self.function = {"name": "get", "description": text}
+
+
+def test_tools_that_are_objects_count_beside_what_cannot() -> None:
+    window = context_window(max_tokens=60, tokenizer=len)
+    history = [{"role": "user", "content": "hi"}]
+    for tools in ([ToolObject("d" * 400)], [{"name": "get", "description": "d" * 400}, print, None, int]):
+        with pytest.raises(BudgetError):
+            window({"messages": history, "tools": tools}, lambda request: request)
+    assert window({"messages": history, "tools": [print, "junk"]}, lambda request: "sent") == "sent"

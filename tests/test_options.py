@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import fractions
+import functools
 import inspect
 import pickle
 import sys
@@ -254,6 +255,29 @@ def test_on_report_is_callable() -> None:
     reports: list[backcut.TrimReport] = []
     assert context_window(on_report=reports.append).on_report == reports.append
     assert refusal(on_report="print").allowed == "must be a function that takes a TrimReport, or None"
+
+
+def test_on_report_is_no_coroutine_function() -> None:
+    async def report(_: backcut.TrimReport) -> None:
+        pass
+
+    class Callback:
+        async def __call__(self, report: backcut.TrimReport) -> None:
+            pass
+
+    for value in (report, Callback(), functools.partial(report)):
+        assert "not a coroutine function" in refusal(on_report=value).allowed
+
+
+def test_what_on_report_raises_comes_through() -> None:
+    def fail(_: backcut.TrimReport) -> None:
+        raise KeyError("ours")
+
+    window = context_window(on_report=fail)
+    with pytest.raises(KeyError, match="ours"):
+        window([])
+    with pytest.raises(KeyError, match="ours"):
+        window({"messages": []}, lambda request: pytest.fail("sent"))
 
 
 def test_model_is_a_name() -> None:

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+import backcut
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))) if path.is_file()]
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
@@ -100,6 +102,22 @@ def test_command(command: str, desk: Path, oracle: Any) -> None:
     assert done.returncode in (0, 1), done.stderr
     for written in desk.glob("trimmed.json"):
         assert json.loads(written.read_text(encoding="utf-8"))
+
+
+def test_the_readme_tells_the_length_of_its_example(oracle: Any) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"([\d,]+) messages, about ([\d,]+) tokens", text)
+    body = json.loads((ROOT / "examples" / "agent_run.json").read_text(encoding="utf-8"))
+    assert int(told[0]) == len(body["messages"])
+    assert int(told[1].replace(",", "")) == pytest.approx(backcut.count(body["messages"], tools=body["tools"]), rel=0.03)
+
+
+def test_the_loop_of_the_readme_is_the_one_that_is_type_checked() -> None:
+    _, _, code = next(blocks(ROOT / "README.md", "python"))
+    checked = (ROOT / "tests" / "typing_checks.py").read_text(encoding="utf-8")
+    loop = [line for line in code.splitlines() if line and not line.startswith(("import ", "from "))]
+    *_, found = checked.partition("def readme_loop() -> None:\n")
+    assert [line.removeprefix("    ") for line in found.splitlines() if line] == loop
 
 
 def test_first_command_of_the_readme() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import backcut
 from backcut import OptionError, Tokenizer
+from backcut.errors import nearest
 from backcut.models import BUILT_IN, DEFAULT, NOT_YET, encoding_of, known_names
 from backcut.tokens import as_tokenizer, choose
 from support import Recorder, cheap
@@ -123,6 +124,22 @@ def test_an_unknown_name_names_the_nearest(name: str, meant: str) -> None:
     assert f"did you mean {meant}" in error.allowed
 
 
+@pytest.mark.parametrize("name", ["gemini-2.5-pro", "claude-sonnet-4", "glm-4.5", "grok-4", "kimi-k2", "llama-3.1-70b", "o2", ""])
+def test_a_model_of_another_house_is_not_taken_for_a_mistyped_one(name: str) -> None:
+    error = refusal(lambda: backcut.context_window(model=name))
+    assert "did you mean" not in error.allowed
+    assert 'tokenizer="o200k_base"' in error.allowed
+
+
+@pytest.mark.parametrize("name", ["gpt-4oo", "GPT-4O", "gpt-4", "gpt-oss", "o200k"])
+def test_each_name_is_suggested_once(name: str) -> None:
+    near = nearest(name, known_names())
+    assert len(set(near)) == len(near) > 0
+    assert len(set(known_names())) == len(known_names())
+    if name not in known_names():
+        assert 'tokenizer="o200k_base"' in refusal(lambda: backcut.tokenizer(name)).allowed
+
+
 def test_an_unknown_name_like_no_other_says_what_helps() -> None:
     allowed = refusal(lambda: backcut.count("x", model="zzzz")).allowed
     assert "known encodings are o200k_base" in allowed
@@ -169,6 +186,18 @@ def test_what_cannot_count_is_refused(value: Any) -> None:
     error = refusal(lambda: as_tokenizer(value))
     assert (error.option, error.value) == ("tokenizer", value)
     assert "a function from str to int" in error.allowed
+
+
+def test_whole_numbers_of_other_houses_are_tokens() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert backcut.count("one two", tokenizer=lambda text: numpy.int64(len(text.split()))) == 2
+    assert type(backcut.count("one two", tokenizer=lambda text: numpy.uint8(2))) is int
+
+
+@pytest.mark.parametrize("value", [1.0, None, "1", True, -1])
+def test_what_is_no_whole_number_of_tokens_is_an_error_of_the_function(value: Any) -> None:
+    with pytest.raises(TypeError, match="an int of at least 0"):
+        backcut.count("hello", tokenizer=lambda text: value)
 
 
 def test_an_encode_that_needs_more_than_a_text_is_refused_at_once() -> None:

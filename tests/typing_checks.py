@@ -50,6 +50,13 @@ def sound(trimmed: Trimmed) -> bool:  # without a parameter: of any sequence
 sound(window.trim(history))
 
 
+loose: list[dict[str, Any]] = []
+assert_type(window.trim(loose), Trimmed[list[dict[str, Any]]])
+assert_type(window(loose), list[dict[str, Any]])
+anything: Any = []
+assert_type(window.trim(anything), Any)
+
+
 class Message:
     """A message of an SDK, say."""
 
@@ -105,10 +112,6 @@ chat("m")  # type: ignore[call-arg]
 
 # The loop of README.md as it stands there: a test compares the two.
 def readme_loop() -> None:
-    from typing import Any
-
-    import backcut
-
     window = backcut.context_window(max_tokens=4_000, reserve_tokens=500, model="gpt-4o")
 
     history: list[dict[str, Any]] = [
@@ -131,6 +134,7 @@ def readme_loop() -> None:
             history.append({"role": "tool", "tool_call_id": call["id"], "content": run_tool(call)})
 
     assert report.window_trimmed
-    assert report.tokens_sent is not None and report.tokens_sent <= 4_000 - 500
+    assert report.tokens_sent is not None
+    assert report.tokens_sent <= 4_000 - 500
     assert [m["role"] for m in messages[:4]] == ["system", "system", "user", "assistant"]  # prompt, notice, task, newest work
     assert backcut.check(messages) == []  # sound: nothing that a server of this format is known to refuse

@@ -231,7 +231,9 @@ class Meter:
         try:
             return total + self._schema(schema, 0, count(1))
         except _TooLargeError:
-            raise FormatError(None, path, type(tool).__name__, f"a schema of at most {_LARGEST:,} parts, nested at most {_DEEPEST} deep") from None
+            raise FormatError(
+                None, path, type(tool).__name__, f"a schema of at most {_LARGEST:,} parts, nested at most {_DEEPEST} deep"
+            ) from None
 
     def _described(self, described: Any, *before: Any) -> int:
         """Tokens of ``name:description`` or ``name:type:description``."""

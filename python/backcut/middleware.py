@@ -114,12 +114,16 @@ def _trimmed(window: ContextWindow, messages: Any, field: Callable[[str], Any]) 
     tools, system = field("tools"), field("system")
     if tools is None:
         tools = field("functions")  # what tools were called before
-    trimmed = window.trim(messages, tools=tools if _are_tools(tools) else None, system=system if _is_system(system) else None)
+    trimmed = window.trim(messages, tools=_countable(tools), system=system if _is_system(system) else None)
     return trimmed.messages
 
 
-def _are_tools(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(tool, Mapping) for tool in value)
+def _countable(tools: Any) -> list[Any] | None:
+    """Those of ``tools`` that say what they are; a framework may put anything else beside them."""
+    if not isinstance(tools, (list, tuple)):
+        return None
+    says = ("function", "custom", "name", "type")
+    return [tool for tool in tools if not isinstance(tool, type) and any(get(tool, key) is not None for key in says)] or None
 
 
 def _is_system(value: Any) -> bool:
@@ -127,7 +131,7 @@ def _is_system(value: Any) -> bool:
 
 
 def _is_system_part(part: Any) -> bool:
-    return isinstance(part, str) or (isinstance(part, Mapping) and isinstance(part.get("text"), str))
+    return isinstance(part, str) or isinstance(get(part, "text"), str)
 
 
 def _has_messages(request: Any) -> bool:

@@ -15,6 +15,7 @@ else:
     _M = TypeVar("_M", covariant=True)
 
 _Message = TypeVar("_Message")
+_Messages = TypeVar("_Messages", bound=Sequence[Any])
 
 __all__ = ["Edit", "Notice", "PartCut", "Plan", "TrimReport", "Trimmed", "Violation"]
 
@@ -147,10 +148,10 @@ class Plan(NamedTuple):
     """As :meth:`ContextWindow.trim` would report."""
 
     @overload
-    def apply(self, messages: list[_Message]) -> list[_Message]: ...
+    def apply(self, messages: tuple[_Message, ...]) -> Sequence[_Message]: ...
     @overload
-    def apply(self, messages: Sequence[_Message]) -> Sequence[_Message]: ...
-    def apply(self, messages: Sequence[Any]) -> Sequence[Any]:
+    def apply(self, messages: _Messages) -> _Messages: ...
+    def apply(self, messages: Sequence[Any]) -> Any:
         """Builds the result from the history that was planned for.
 
         Args:

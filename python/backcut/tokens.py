@@ -131,7 +131,7 @@ class _Function:
 
     def __call__(self, text: str) -> int:
         count = self._count(text)
-        if type(count) is int or not hasattr(count, "__index__"):  # the engine says what is wrong with anything else
+        if isinstance(count, int) or not hasattr(count, "__index__"):  # the engine says what is wrong with anything else
             return count
         return operator.index(count)
 

@@ -16,6 +16,10 @@ __all__ = ["ContextWindow", "check", "context_window", "count", "trim"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _M = TypeVar("_M")
+_H = TypeVar("_H", bound=Sequence[Any])
+
+# The overloads for messages: a list gives a list, any sequence a sequence, and what is Any (a parameter of Never takes nothing
+# else) stays Any. An overload for "list[_M]" beside one for "Sequence[_M]" would do, did a list[dict[str, Any]] not match both.
 
 Tools: TypeAlias = Sequence[Any] | None
 """Tool schemas that are sent along: mappings as the provider takes them."""
@@ -47,9 +51,11 @@ class ContextWindow(Options):
         object.__setattr__(self, "_report", self.on_report)
 
     @overload
-    def trim(self, messages: list[_M], *, tools: Tools = None, system: System = None) -> Trimmed[list[_M]]: ...
+    def trim(self, messages: Never, *, tools: Tools = None, system: System = None) -> Any: ...
     @overload
-    def trim(self, messages: Sequence[_M], *, tools: Tools = None, system: System = None) -> Trimmed[Sequence[_M]]: ...
+    def trim(self, messages: tuple[_M, ...], *, tools: Tools = None, system: System = None) -> Trimmed[Sequence[_M]]: ...
+    @overload
+    def trim(self, messages: _H, *, tools: Tools = None, system: System = None) -> Trimmed[_H]: ...
     def trim(self, messages: Sequence[Any], *, tools: Tools = None, system: System = None) -> Trimmed[Any]:
         """The longest tail of ``messages`` that fits, with the head in front of it.
 
@@ -93,9 +99,11 @@ class ContextWindow(Options):
         return self._plan(messages, tools, system)
 
     @overload
-    def __call__(self, messages: list[_M]) -> list[_M]: ...
+    def __call__(self, messages: Never) -> Any: ...
     @overload
-    def __call__(self, messages: Sequence[_M]) -> Sequence[_M]: ...
+    def __call__(self, messages: tuple[_M, ...]) -> Sequence[_M]: ...
+    @overload
+    def __call__(self, messages: _H) -> _H: ...
     @overload
     def __call__(self, request: Any, /, call_next: Callable[[Any], _R]) -> _R: ...
     def __call__(self, messages: Any, call_next: Callable[[Any], Any] | None = None) -> Any:
@@ -196,11 +204,13 @@ def context_window(
 
 
 @overload
-def trim(messages: list[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Trimmed[list[_M]]: ...
+def trim(messages: Never, *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Any: ...
 @overload
 def trim(
-    messages: Sequence[_M], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]
+    messages: tuple[_M, ...], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]
 ) -> Trimmed[Sequence[_M]]: ...
+@overload
+def trim(messages: _H, *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Trimmed[_H]: ...
 def trim(messages: Sequence[Any], *, tools: Tools = None, system: System = None, **options: Unpack[WindowOptions]) -> Trimmed[Any]:
     """Trims once: ``context_window(**options).trim(messages, tools=tools, system=system)``.
 

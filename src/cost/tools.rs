@@ -164,7 +164,9 @@ fn enumeration<V: Value>(property: &V, counter: &dyn Counter<V::Text>) -> Result
     for item in (0..len).map_while(|k| list.item(k)) {
         let text = match item.text() {
             Some(text) => text.as_str().into_owned(),
-            None => item.compact_json()?.unwrap_or_default(),
+            None => item
+                .compact_json()?
+                .map_or_else(String::new, |json| json.as_str().into_owned()),
         };
         sum += FIGURES.item + counter.count_str(&text)?;
     }

@@ -228,7 +228,7 @@ impl<'py, 'n> Value for Object<'py, 'n> {
         Ok(entries)
     }
 
-    fn compact_json(&self) -> Result<Option<String>, Foreign> {
+    fn compact_json(&self) -> Result<Option<Str<'py>>, Foreign> {
         static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = self.value.py();
         let dumps = DUMPS.import(py, "json", "dumps")?;
@@ -236,11 +236,7 @@ impl<'py, 'n> Value for Object<'py, 'n> {
         options.set_item(intern!(py, "separators"), (",", ":"))?;
         options.set_item(intern!(py, "ensure_ascii"), false)?;
         match dumps.call((&self.value,), Some(&options)) {
-            Ok(json) => Ok(Some(
-                Str(json.cast_into::<PyString>().map_err(PyErr::from)?)
-                    .as_str()
-                    .into_owned(),
-            )),
+            Ok(json) => Ok(Some(Str(json.cast_into().map_err(PyErr::from)?))),
             Err(error)
                 if error.is_instance_of::<PyTypeError>(py)
                     || error.is_instance_of::<PyValueError>(py)

@@ -93,8 +93,9 @@ impl<'a> Value for Json<'a> {
             .collect())
     }
 
-    fn compact_json(&self) -> Result<Option<String>, Foreign> {
-        Ok(Some(self.0.to_string()))
+    fn compact_json(&self) -> Result<Option<Str<'a>>, Foreign> {
+        // Made for the test's lifetime.
+        Ok(Some(Str(Box::leak(self.0.to_string().into_boxed_str()))))
     }
 
     fn type_name(&self) -> String {

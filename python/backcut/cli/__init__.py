@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from .errors import CommandError, say
 from .options import add_options
 
 __all__ = ["main"]
 
-_ENDS = """exit codes:
-  0  done
-  1  check found violations
-  2  bad usage, input or output
-  3  the budget cannot be met; nothing was written
-"""
+_ENDS = {
+    "0": "done",
+    "1": "violations were found by check; pending_call alone is 0",
+    "2": "bad usage, input or output",
+    "3": "the budget cannot be met (trim writes nothing then, explain its table)",
+    "130": "interrupted",
+    "141": "whoever read standard output has gone",
+}
+"""Exit codes, and what each says."""
+
+_NOT = {"trim": "1", "count": "1 3", "check": "3", "explain": "1"}
+"""Exit codes that a command never has."""
 
 _INPUT = """FILE holds a JSON array of messages, a request body with "messages", or
 JSONL with one of these a line; without FILE, or with -, it is read from standard input.
@@ -35,14 +42,29 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
-    how: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False, "epilog": _ENDS}
-    parser = argparse.ArgumentParser(prog="backcut", description="Keeps an LLM conversation inside a context window.", **how)
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the usage that would hide it."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"backcut: error: {message} (see {self.prog} --help)")
+        raise SystemExit(2)
+
+
+def _ends(command: str = "") -> str:
+    never = _NOT.get(command, "").split()
+    return "exit codes:\n" + "".join(f"  {code:3}  {meaning}\n" for code, meaning in _ENDS.items() if code not in never)
+
+
+def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
+    """The parser, and those of the commands."""
+    how: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    parser = _Parser(prog="backcut", description="Keeps an LLM conversation inside a context window.", epilog=_ends(), **how)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and leave")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def command(name: str, does: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.\n\n{_INPUT}", **how)
+    def command(name: str, does: str) -> _Parser:
+        about = f"{does[0].upper()}{does[1:]}.\n\n{_INPUT}"
+        made = commands.add_parser(name, help=does, description=about, epilog=_ends(name), **how)
         made.add_argument("file", nargs="?", metavar="FILE", help="what to read (default: standard input)")
         made.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output; may be the input itself")
         return made
@@ -59,7 +81,27 @@ def _parser() -> argparse.ArgumentParser:
     add_options(explain)
     for table in (count, check, explain):
         table.add_argument("--json", action="store_true", help="JSON instead of a table; for JSONL one object a line")
-    return parser
+    return parser, commands.choices
+
+
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser, commands = _parsers()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        _refuse(commands[arguments.command], unknown)
+    return arguments
+
+
+def _refuse(command: _Parser, unknown: Sequence[str]) -> NoReturn:
+    options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+    if not options:
+        command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    # Without its option, a value would be taken for FILE and FILE for one too many: they are not what is wrong.
+    from ..errors import nearest
+
+    near = nearest(options[0], re.findall(r"(?<!\S)--[a-z-]+", command.format_help()))
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    command.error(f"unrecognized arguments: {' '.join(options)}{meant}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parsed(argv)
         run = import_module(f".{arguments.command}", __name__).run
         return int(run(arguments))
     except SystemExit as end:  # argparse has said it already

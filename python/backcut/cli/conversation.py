@@ -246,6 +246,7 @@ class Conversation:
     def blamed(self) -> Iterator[None]:
         """What goes wrong inside is reported with this conversation's place."""
         from ..errors import BudgetError, FormatError, OptionError
+        from .options import in_words
 
         try:
             yield
@@ -255,7 +256,7 @@ class Conversation:
             at = self._spans[error.index][0] if error.index is not None and error.index < len(self._spans) else None
             raise CommandError(f"{self.place(at)}: {error}") from error
         except OptionError as error:
-            raise CommandError(f"{self.place()}: {error}") from error
+            raise CommandError(f"{self.place()}: {in_words(error)}") from error
         except RecursionError as error:
             raise CommandError(f"{self.place()}: nested too deeply") from error
 

@@ -9,7 +9,7 @@ from typing import Any
 from .errors import CommandError
 from .io import Output, Source
 from .measure import Request, Size, each, request
-from .options import given, spelled
+from .options import given, in_words
 from .progress import watched
 from .table import number, table
 
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         count("", **options)  # what is wrong with the options is not the input's fault
     except OptionError as error:
-        raise CommandError(f"{spelled(error.option)} {error.value}: {error.allowed}") from error
+        raise CommandError(in_words(error)) from error
     source = Source(arguments.file)
     with Output(arguments.output) as output:
         if arguments.text:

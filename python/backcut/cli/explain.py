@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .conversation import Conversation
+from .errors import say
 from .io import Output, Source
 from .measure import each, request
 from .options import given, make_window
@@ -34,14 +35,22 @@ class _Row(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explains the trim of every conversation of the input."""
+    """Explains the trim of every conversation of the input; one that cannot be met as if it were sent all the same."""
+    from ..errors import BudgetError
+
     options = given(arguments)
     window = make_window(options)
     source = Source(arguments.file)
+    failures: list[str] = []
     with Output(arguments.output) as output:
         for conversation in watched(source):
             with conversation.blamed():
-                plan = window.plan(conversation.messages, tools=conversation.tools, system=conversation.system)
+                beside = {"tools": conversation.tools, "system": conversation.system}
+                try:
+                    plan = window.plan(conversation.messages, **beside)
+                except BudgetError as error:
+                    failures.append(f"{conversation.place()}: {error}")
+                    plan = make_window({**options, "on_overflow": "keep"}).plan(conversation.messages, **beside)
                 case = _Case(conversation, plan, options)
                 rows = case.rows()
             parts = case.parts(rows)
@@ -52,7 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
                 title, end = (f"line {conversation.line}\n\n", "\n") if source.many else ("", "")
                 output.write(f"{title}{_rows(rows)}\n{_bars(parts, case.limit)}{end}")
         output.deliver()
-    return 0
+    for failure in failures:
+        say(f"backcut: error: {failure}")
+    return 3 if failures else 0
 
 
 class _Case:

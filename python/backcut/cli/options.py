@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import CommandError
 
 if TYPE_CHECKING:
+    from ..errors import OptionError
     from ..window import ContextWindow
 
-__all__ = ["add_options", "given", "make_window", "spelled"]
+__all__ = ["add_options", "given", "in_words", "make_window"]
 
 
 def _text(value: str) -> str:
@@ -20,6 +22,20 @@ def _text(value: str) -> str:
     except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
         raise argparse.ArgumentTypeError("expected UTF-8") from None
     return value
+
+
+def _whole(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, found {value!r}") from None
+
+
+def _number(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, found {value!r}") from None
 
 
 class _Option(NamedTuple):
@@ -31,11 +47,11 @@ class _Option(NamedTuple):
 
 
 _OPTIONS = (
-    _Option("max_turns", int, "N", "most messages to keep behind the system prompt"),
-    _Option("max_chars", int, "N", "most characters to keep behind the system prompt"),
-    _Option("max_tokens", int, "N", "most tokens of the whole request, system prompt and tools included"),
-    _Option("max_chars_per_tool", int, "N", "most characters of one tool result; a longer one is cut"),
-    _Option("reserve_tokens", int, "N", "tokens of --max-tokens to keep free for the reply"),
+    _Option("max_turns", _whole, "N", "most messages to keep behind the system prompt"),
+    _Option("max_chars", _whole, "N", "most characters to keep behind the system prompt"),
+    _Option("max_tokens", _whole, "N", "most tokens of the whole request, system prompt and tools included"),
+    _Option("max_chars_per_tool", _whole, "N", "most characters of one tool result; a longer one is cut"),
+    _Option("reserve_tokens", _whole, "N", "tokens of --max-tokens to keep free for the reply"),
     _Option("model", _text, "NAME", "count tokens as this model does"),
     _Option("tokenizer", _text, "NAME", "count tokens in this encoding (default: o200k_base)"),
     _Option("format", _text, "NAME", "wire format of the messages (default: auto)"),
@@ -43,16 +59,33 @@ _OPTIONS = (
     _Option("notice", _text, "TEXT", "text that stands for what was cut"),
     _Option("notice_role", str, "", "who says the notice (default: auto)", ("auto", "system", "user")),
     _Option("tool_keep", str, "", "which end of a long tool result stays (default: head)", ("head", "tail", "head_tail")),
-    _Option("trim_to", float, "F", "cut down to this part of the ceiling (0 < F < 1), so that the cut moves seldom"),
+    _Option("trim_to", _number, "F", "cut down to this part of the ceiling (0 < F < 1), so that the cut moves seldom"),
     _Option("on_overflow", str, "", "when not even the newest messages fit (default: raise)", ("raise", "keep")),
     _Option("thinking", str, "", "signed thinking of kept messages after a cut (default: keep)", ("keep", "strip")),
     _Option("compat", _text, "NAME", "behave like another library: thena"),
 )
 
 
-def spelled(option: str) -> str:
+_NAMES = "|".join(option.name for option in _OPTIONS)
+_GIVEN = re.compile(rf'\b({_NAMES})=(?:"([^"]*)"|(\w+))')
+_NAMED = re.compile(rf"\b(?=\w+_)({_NAMES})\b")
+"""Names that are words too (``format``) are not taken for options."""
+
+
+def _spelled(option: str) -> str:
     """The name of an option of the API as it is on the command line."""
     return "--" + option.replace("_", "-")
+
+
+def in_words(error: OptionError) -> str:
+    """What ``error`` says, as it would be said of the command line."""
+    from ..tokens import WAY_OUT
+
+    text = error.allowed.replace(WAY_OUT, " For any other model --tokenizer o200k_base counts roughly.")
+    text = re.sub(r", or None\b.*|, on_report\b", "", text)  # an option that is not given, and one that cannot be
+    text = _GIVEN.sub(lambda found: f"{_spelled(found[1])} {found[2] or found[3]}", text)
+    text = _NAMED.sub(lambda found: _spelled(found[1]), text)
+    return f"{_spelled(error.option)} {error.value}: {text}"
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -63,7 +96,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
             continue
         home = group.add_mutually_exclusive_group() if option.name == "notice" else group
         home.add_argument(
-            spelled(option.name),
+            _spelled(option.name),
             type=option.kind,
             metavar=option.shown or None,
             choices=option.choices,
@@ -89,4 +122,4 @@ def make_window(options: dict[str, Any]) -> ContextWindow:
     try:
         return context_window(**options)
     except OptionError as error:
-        raise CommandError(f"{spelled(error.option)} {error.value}: {error.allowed}") from error
+        raise CommandError(in_words(error)) from error

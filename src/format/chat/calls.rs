@@ -95,7 +95,7 @@ fn function<V: Value>(
     if let Some(text) = said.text() {
         meter.text(&text)?;
     } else if let Some(json) = said.compact_json()? {
-        meter.made(&json)?;
+        meter.text(&json)?;
     } else {
         let path = path() + "." + arguments.name();
         let expected = "a string or a JSON value";
