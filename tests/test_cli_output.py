@@ -219,3 +219,43 @@ def test_help_does_not_load_what_it_does_not_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
     assert done.stderr.decode().strip() == "[]"
+
+
+@posix
+def test_standard_output_by_its_other_names(put: Put, tmp_path: Path) -> None:
+    """A shell opened it to add to a file: what stood there stays."""
+    target = tmp_path / "log.json"
+    target.write_text("keep\n", encoding="utf-8")
+    for name in ("/dev/stdout", "/dev/fd/1"):
+        with target.open("ab") as stream:
+            command = [sys.executable, "-m", "backcut", "trim", put(HISTORY), "--report", "none", "-o", name]
+            subprocess.run(command, stdout=stream, check=True, timeout=60)
+    assert target.read_text(encoding="utf-8") == "keep\n" + json.dumps(HISTORY, ensure_ascii=False) * 2
+
+
+@posix
+def test_a_pipe_by_its_descriptor(put: Put) -> None:
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "backcut", "trim", put(HISTORY), "--report", "none", "-o", f"/dev/fd/{writer}"]
+    subprocess.run(command, pass_fds=[writer], check=True, timeout=60)
+    os.close(writer)
+    with open(reader, "rb") as stream:  # noqa: PTH123 - a descriptor has no Path
+        assert json.loads(stream.read()) == HISTORY
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_name_that_no_file_can_have(run: Run, put: Put, name: str) -> None:
+    for arguments in (["trim", put(HISTORY), "-o", name], ["trim", name]):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert "backcut: error:" in err
+        assert "Traceback" not in err
+
+
+def test_a_message_that_is_too_deep_to_be_written_anew(run: Run, put: Put) -> None:
+    deep = "[" * 900 + "]" * 900
+    history = f'[{{"role":"user","content":"a"}},{{"role":"tool","content":"{"z" * 99}","x":{deep}}}]'
+    code, out, err = run("trim", put(history), "--max-chars-per-tool", "20")
+    assert code in (0, 2)
+    assert "Traceback" not in err
+    assert bool(out) == (code == 0)

@@ -57,6 +57,10 @@ class Source:
                     yield stream
         except OSError as error:
             raise CommandError(f"{self.name}: cannot be read: {reason(error)}") from error
+        except ValueError as error:
+            if "null" not in str(error):
+                raise
+            raise CommandError(f"{self.name!r}: cannot be read: {error}") from error
 
     def text(self) -> str:
         """All of it, as text."""
@@ -142,20 +146,34 @@ class Output:
     """What is to be written to a file or to standard output: all of it, or nothing."""
 
     def __init__(self, file: str | None) -> None:
-        self.name = "standard output" if file in (None, "-") else str(file)
-        # A link stays a link: what it points to is replaced.
-        self._target = None if file is None or file == "-" else Path(os.path.realpath(file))
+        # A shell may have opened standard output as it likes, to add to a file for one: its other names mean the same stream.
+        file = None if file in ("-", "/dev/stdout", "/dev/fd/1") else file
+        self.name = "standard output" if file is None else str(file)
+        self._target: Path | None = None
         self._ended = True
         self._held: IO[bytes]
-        if self._target is not None and self._target.is_dir():
+        if file is not None:
+            with self._blamed():
+                self._target = self._find(Path(file))
+
+    def _find(self, file: Path) -> Path:
+        """What is written when ``file`` is asked for."""
+        try:
+            kind = file.stat().st_mode
+        except FileNotFoundError:
+            kind = stat.S_IFREG
+        if stat.S_ISDIR(kind):
             raise CommandError(f"{self.name}: expected a file to write, found a folder")
+        # A link stays a link: the file that it points to is replaced. Devices and pipes are written to by the name given.
+        return Path(os.path.realpath(file)) if stat.S_ISREG(kind) else file
 
     def __enter__(self) -> Self:
         """Begins to collect."""
         import tempfile
 
         # On the same disk as the target, where there is room for it.
-        folder = None if self._target is None else str(self._target.parent)
+        target = self._target
+        folder = None if target is None or (target.exists() and not target.is_file()) else str(target.parent)
         self._held = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=folder)
         return self
 
@@ -189,9 +207,11 @@ class Output:
             hush()
             raise
         except OSError as error:
-            if self._target is None:
+            if self.name == "standard output":
                 hush()
             raise CommandError(f"{self.name}: cannot be written: {reason(error)}") from error
+        except ValueError as error:  # a NUL in the name
+            raise CommandError(f"{self.name!r}: cannot be written: {error}") from error
 
     def _copy(self, stream: IO[bytes]) -> None:
         import shutil

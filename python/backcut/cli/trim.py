@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
         for conversation in watched(source):
             with conversation.blamed():
                 trimmed = window.trim(conversation.messages, tools=conversation.tools, system=conversation.system)
-            output.write(conversation.render(trimmed.messages))
+                rendered = conversation.render(trimmed.messages)
+            output.write(rendered)
             total.add(trimmed.report)
             if arguments.report == "json":
                 line = {"line": conversation.line} if source.many else {}
