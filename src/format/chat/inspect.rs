@@ -1,5 +1,7 @@
 //! What one message alone may have wrong.
 
+use rustc_hash::FxHashMap;
+
 use super::{Read, Reading, Shorten, read};
 use crate::check::Flaw;
 use crate::cost::Meter;
@@ -96,14 +98,19 @@ fn needs_content<V: Value>(
     Ok(!spoken && !matches!(links, Links::Calls(_)))
 }
 
-/// Ids that more than one call has, each once, in order.
+/// Ids that more than one call has, each once, in the order in which they come again.
 fn duplicates<T: Text>(calls: &[Tie<T>]) -> Vec<String> {
-    let ids: Vec<&T> = calls.iter().filter_map(|call| call.id.as_ref()).collect();
-    let again = |k: usize| ids[..k].iter().filter(|id| id.same(ids[k])).count() == 1;
-    (0..ids.len())
-        .filter(|&k| again(k))
-        .map(|k| ids[k].as_str().into_owned())
-        .collect()
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+    let mut again = Vec::new();
+    for call in calls.iter().filter_map(|call| call.id.as_ref()) {
+        let id = call.as_str().into_owned();
+        let times = seen.entry(id.clone()).or_insert(0);
+        *times += 1;
+        if *times == 2 {
+            again.push(id);
+        }
+    }
+    again
 }
 
 /// Whether a result's content has a part that is neither a string nor a `text` part.
