@@ -360,3 +360,11 @@ def test_recursion_is_left_as_it_was() -> None:
     with pytest.raises(backcut.FormatError):
         backcut.trim([user(), call("a", arguments=nested(100_000))], max_chars=100)
     assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize(("beside", "path"), [({"tools": 5}, "tools"), ({"tools": [3]}, "tools[0]"), ({"system": 5}, "system")])
+def test_what_is_wrong_beside_the_messages_is_not_said_to_be_in_them(beside: dict[str, Any], path: str) -> None:
+    with pytest.raises(backcut.FormatError) as caught:
+        backcut.trim([{"role": "user", "content": "hi"}], max_tokens=100, tokenizer=cheap, **beside)
+    assert (caught.value.index, caught.value.path) == (None, path)
+    assert str(caught.value).startswith(f"{path}: expected ")

@@ -273,9 +273,7 @@ def kept_of_growing(history: list[Any], **options: Any) -> list[tuple[int, int]]
     """For each length at which something is cut: messages kept with ``trim_to``, and without."""
     without = {key: value for key, value in options.items() if key != "trim_to"}
     lengths = range(2, len(history) + 1)
-    return [
-        (len(found.kept), len(plan(history[:n], **without).kept)) for n in lengths if (found := plan(history[:n], **options)).notice
-    ]
+    return [(len(found.kept), len(plan(history[:n], **without).kept)) for n in lengths if (found := plan(history[:n], **options)).notice]
 
 
 def test_trim_to_beside_a_long_head() -> None:

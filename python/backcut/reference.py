@@ -340,12 +340,14 @@ class _Search:
 
     def _is_enough(self, ceiling: str, cut: _Kept, longest: _Kept) -> bool:
         """Whether a cut keeps at least half of the share that it should go back to, of what a ceiling sees of the tail."""
-        size = {
-            "max_turns": lambda begin: self.body.size - begin,
-            "max_chars": self.body.chars_behind,
-            "max_tokens": self.body.tokens_behind,
-        }[ceiling]
-        return 2.0 * size(cut.begin) >= (self.window.trim_to or 0.0) * size(longest.begin)
+        kept, most = (self._behind(ceiling, each.begin) for each in (cut, longest))
+        return 2.0 * kept >= (self.window.trim_to or 0.0) * most
+
+    def _behind(self, ceiling: str, begin: int) -> int:
+        """What a ceiling sees of a tail alone."""
+        if ceiling == "max_turns":
+            return self.body.size - begin
+        return self.body.chars_behind(begin) if ceiling == "max_chars" else self.body.tokens_behind(begin)
 
     def _dropped(self, ceiling: str) -> list[int]:
         """For each index of the body what stands before it, in the unit of a ceiling's grid."""
