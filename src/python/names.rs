@@ -15,8 +15,8 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::value::Key;
 
-/// Keys remembered in a call.
-const SLOTS: usize = 64;
+/// Keys remembered in a call: so many that the dozen keys of a history rarely share a slot.
+const SLOTS: usize = 256;
 
 /// Longer names are no keys of ours and are not worth holding.
 const LONGEST: usize = 32;
