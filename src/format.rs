@@ -2,7 +2,7 @@
 
 pub(crate) mod chat;
 
-use crate::error::Misfit;
+use crate::error::{Error, Misfit};
 use crate::value::Value;
 
 /// A wire format that is there.
@@ -42,5 +42,17 @@ pub(crate) fn misfit<V: Value>(
         path: path.into(),
         found,
         expected,
+    }
+}
+
+/// The same of what stands beside the messages: tools, a system text.
+pub(crate) fn misfit_beside<V: Value>(
+    path: impl Into<String>,
+    found: &V,
+    expected: &'static str,
+) -> Error {
+    Error::Format {
+        index: None,
+        misfit: misfit(path, Some(found), expected),
     }
 }

@@ -2,7 +2,8 @@
 //! schemas. `docs/rules.md`, section 2.
 
 use super::{FIGURES, place};
-use crate::error::{Error, Foreign, Misfit};
+use crate::error::{Error, Foreign};
+use crate::format::misfit_beside;
 use crate::tokens::Counter;
 use crate::value::{Key, Text, Value};
 
@@ -14,29 +15,18 @@ const LARGEST: usize = 100_000;
 
 /// Tokens of a request's tools. O(schema size).
 pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
-    let wrong = |path: String, value: &V, expected| {
-        let found = value.type_name();
-        Error::Format {
-            index: None,
-            misfit: Misfit {
-                path,
-                found,
-                expected,
-            },
-        }
-    };
     let Some(len) = tools.list() else {
-        return Err(wrong("tools".to_owned(), tools, "a list of tools"));
+        return Err(misfit_beside("tools", tools, "a list of tools"));
     };
     let mut sum = 0;
     for k in 0..len {
         let Some(tool) = tools.item(k) else { break };
         if !is_tool(&tool)? {
-            return Err(wrong(place("tools", k), &tool, TOOL));
+            return Err(misfit_beside(place("tools", k), &tool, TOOL));
         }
         sum += counter.tool_frame()
             + one_tool(&tool, counter).map_err(|error| match error {
-                Walk::TooLarge => wrong(place("tools", k), &tool, SCHEMA),
+                Walk::TooLarge => misfit_beside(place("tools", k), &tool, SCHEMA),
                 Walk::Foreign(foreign) => Error::Foreign(foreign),
             })?;
     }

@@ -2,10 +2,10 @@
 
 use super::TextOf;
 use crate::cost::{self, FIGURES, Meter};
-use crate::error::{Error, Misfit};
+use crate::error::Error;
 use crate::facts::Role;
-use crate::format::Format;
 use crate::format::chat::{self, Reading, Shorten};
+use crate::format::{Format, misfit_beside};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
 
@@ -59,24 +59,13 @@ pub(super) fn fixed_tokens<V: Value>(
 
 /// `system` counts as one message.
 fn system_tokens<V: Value>(system: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
-    let wrong = |path: String, value: &V, expected| {
-        let found = value.type_name();
-        Error::Format {
-            index: None,
-            misfit: Misfit {
-                path,
-                found,
-                expected,
-            },
-        }
-    };
     let mut sum = FIGURES.message + counter.role(Role::System)?;
     if let Some(text) = system.text() {
         return Ok(sum + counter.count(&text)?);
     }
     let Some(len) = system.list() else {
-        return Err(wrong(
-            "system".to_owned(),
+        return Err(misfit_beside(
+            "system",
             system,
             "a string or a list of texts",
         ));
@@ -93,7 +82,7 @@ fn system_tokens<V: Value>(system: &V, counter: &dyn Counter<V::Text>) -> Result
         match text {
             Some(text) => sum += counter.count(&text)?,
             None => {
-                return Err(wrong(
+                return Err(misfit_beside(
                     cost::place("system", k),
                     &part,
                     "a string or a mapping with text",
