@@ -13,7 +13,7 @@ pub(super) fn glance<V: Value>(
 ) -> Option<(Role, u64)> {
     let (mut role, mut id, mut calls) = (None, None, None);
     // Characters of the content, and of what only an assistant says.
-    let (mut content, mut more) = (0, 0);
+    let (mut content, mut more) = (None, 0);
     let mut plain = true;
     let looked = message.look(|key, value| {
         match key {
@@ -21,10 +21,10 @@ pub(super) fn glance<V: Value>(
                 role = value.word(Role::of);
                 plain = role.is_some();
             }
-            Key::Content => match value.chars() {
-                Some(chars) => content = chars,
-                None => plain = value.is_null(),
-            },
+            Key::Content => {
+                content = value.chars();
+                plain = content.is_some() || value.is_null();
+            }
             Key::ReasoningContent | Key::Reasoning => more += value.chars().unwrap_or(0),
             Key::ToolCallId => {
                 id = value.text();
@@ -32,10 +32,18 @@ pub(super) fn glance<V: Value>(
             }
             Key::ToolCalls if !value.is_null() => calls = Some(value.keep()),
             Key::Refusal | Key::FunctionCall | Key::Parts => plain = value.is_null(),
-            _ => {}
+            _ => return true,
         }
-        plain
+        // Nothing else is looked at once all is known that counts for the role.
+        let known = content.is_some()
+            && match role {
+                None | Some(Role::Assistant) => false,
+                Some(Role::Tool) => id.is_some(),
+                Some(_) => true,
+            };
+        plain && !known
     });
+    let mut content = content.unwrap_or(0);
     let role = role.filter(|_| looked && plain)?;
     match role {
         Role::System | Role::Developer | Role::User => {}
@@ -77,22 +85,27 @@ fn glance_at_calls<V: Value>(calls: &V, ties: &mut Vec<Tie<V::Text>>) -> Option<
                     plain = id.is_some() || value.is_null();
                 }
                 Key::Function if !value.is_null() => function = Some(value.keep()),
-                _ => {}
+                _ => return true,
             }
-            plain
+            plain && (id.is_none() || function.is_none())
         });
         let function = function.filter(|_| looked && plain)?;
+        let (mut named, mut said) = (false, None);
         let looked = function.look(|key, value| {
             match key {
-                Key::Name => plain = value.is_null() || value.chars().is_some(),
-                Key::Arguments => match value.chars() {
-                    Some(chars) => sum += chars,
-                    None => plain = value.is_null(),
-                },
-                _ => {}
+                Key::Name => {
+                    named = value.chars().is_some();
+                    plain = named || value.is_null();
+                }
+                Key::Arguments => {
+                    said = value.chars();
+                    plain = said.is_some() || value.is_null();
+                }
+                _ => return true,
             }
-            plain
+            plain && !(named && said.is_some())
         });
+        sum += said.unwrap_or(0);
         if !looked || !plain {
             return None;
         }
