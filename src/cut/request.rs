@@ -124,7 +124,9 @@ pub(super) fn roles_first<H: History, R>(
         Ok(found) => {
             let known = history.known().min(unread);
             check_roles(history, auto, known, unread)?;
-            history.remember(unread);
+            if known < unread {
+                history.remember(unread);
+            }
             Ok(found)
         }
     }

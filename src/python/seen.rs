@@ -14,7 +14,7 @@ use pyo3::types::PyList;
 const WORTH: usize = 256;
 
 /// Of a longer part, this many messages are compared, evenly spread, besides its first and last ones.
-const SAMPLES: usize = 64;
+const SAMPLES: usize = 24;
 
 /// Conversations remembered; each takes about a kilobyte.
 const SLOTS: usize = 256;
@@ -57,7 +57,7 @@ impl Seen {
 
     /// Remembers that the messages before `end` are in order.
     pub(super) fn remember(&self, list: &Bound<'_, PyList>, end: usize) {
-        if end < WORTH || self.known(list) >= end {
+        if end < WORTH {
             return;
         }
         let Ok(mut slots) = self.slots.try_lock() else {
@@ -88,7 +88,7 @@ fn slot(list: &Bound<'_, PyList>) -> usize {
 
 fn samples(list: &Bound<'_, PyList>, end: usize) -> Vec<usize> {
     let step = (end / SAMPLES).max(1);
-    let edges = (0..8).chain(end.saturating_sub(8)..end);
+    let edges = (0..4).chain(end.saturating_sub(4)..end);
     edges
         .chain((0..end).step_by(step))
         .map(|index| address(list, index))
