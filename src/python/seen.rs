@@ -16,7 +16,7 @@ const WORTH: usize = 256;
 /// Of a longer part, this many messages are compared, evenly spread, besides its first and last ones.
 const SAMPLES: usize = 24;
 
-/// Conversations remembered; each takes about a kilobyte.
+/// Conversations remembered; each takes about 300 bytes.
 const SLOTS: usize = 256;
 
 /// Checked histories.
