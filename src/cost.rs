@@ -130,11 +130,6 @@ impl<'c, T: Text> Meter<'c, T> {
         }
     }
 
-    /// Whether neither tokens nor bytes are wanted.
-    pub(crate) fn counts_characters_only(&self) -> bool {
-        self.counter.is_none() && !self.measure
-    }
-
     /// Whether UTF-8 bytes are measured.
     pub(crate) fn measures(&self) -> bool {
         self.measure

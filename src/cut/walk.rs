@@ -47,6 +47,8 @@ pub(super) struct Walk<'a, H: History> {
     pub counter: Option<&'a dyn Counter<TextOf<H>>>,
     pub format: Format,
     reading: Reading,
+    /// Whether nothing but characters is wanted, so that a glance is enough for a plain message.
+    glances: bool,
     /// Number of messages.
     pub len: usize,
     /// Number of messages in the head.
@@ -102,6 +104,7 @@ impl<'a, H: History> Walk<'a, H> {
             counter,
             format: limits.format.unwrap_or(Format::OpenaiChat),
             reading,
+            glances: counter.is_none() && limits.trim_to.is_none(),
             len,
             head: 0,
             head_role: None,
@@ -176,6 +179,16 @@ impl<'a, H: History> Walk<'a, H> {
         }
     }
 
+    /// The size of all that was read.
+    #[inline]
+    fn so_far(&self) -> Size {
+        self.messages.last().map_or(Size::default(), |oldest| Size {
+            turns: self.messages.len() as u64,
+            chars: oldest.chars,
+            tokens: oldest.tokens,
+        })
+    }
+
     /// Characters and bytes of `index` and all behind it, as a grid measures them.
     pub fn measure(&self, index: usize) -> (u64, u64) {
         self.measures[self.len - 1 - index]
@@ -198,7 +211,7 @@ impl<'a, H: History> Walk<'a, H> {
         let most = self.limits.most();
         while self.unread() > self.head {
             self.read_one(true)?;
-            if !(self.base + self.suffix(self.unread())).is_within(most) {
+            if !(self.base + self.so_far()).is_within(most) {
                 return Ok(Some(self.unread() + 1));
             }
         }
@@ -253,7 +266,7 @@ impl<'a, H: History> Walk<'a, H> {
 
     /// Whether a grid needs the tokens of the next older message.
     fn wants_tokens(&self) -> bool {
-        let tokens = self.base.tokens + self.suffix(self.unread()).tokens;
+        let tokens = self.base.tokens + self.so_far().tokens;
         self.limits.trim_to.is_some()
             && self
                 .limits
@@ -288,27 +301,41 @@ impl<'a, H: History> Walk<'a, H> {
         }
     }
 
+    /// Takes up a message that was read, and its ties.
+    #[inline]
+    fn take(&mut self, index: usize, role: Role, chars: u64, tokens: u64) {
+        let newer = self.messages.last();
+        let (more_chars, more_tokens) = newer.map_or((0, 0), |newer| (newer.chars, newer.tokens));
+        self.messages.push(Message {
+            role,
+            chars: chars + more_chars,
+            tokens: tokens + more_tokens,
+        });
+        if role == Role::User {
+            self.users.push(index);
+        }
+        if self.groups.unseen() > index {
+            self.link(index, role);
+        } else {
+            self.ties.clear();
+        }
+    }
+
     /// Reads the next older message. Without `count` its tokens stay out of the sums, which nobody may ask for then.
     fn read_one(&mut self, count: bool) -> Result<(), Error> {
         let index = self.unread() - 1;
         let message = self.history.message(index)?;
+        if self.glances
+            && let Some((role, chars)) = chat::glance(&message, self.reading, &mut self.ties)
+        {
+            self.take(index, role, chars, 0);
+            return Ok(());
+        }
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
         let mut meter = Meter::new(counter, self.longest, measured);
         let read = chat::read(&message, self.reading, &mut meter, &mut self.ties)
             .map_err(|error| error.at(index))?;
-        let (chars, tokens) = self
-            .messages
-            .last()
-            .map_or((0, 0), |newer| (newer.chars, newer.tokens));
-        self.messages.push(Message {
-            role: read.role,
-            chars: chars + meter.chars,
-            tokens: tokens + meter.tokens,
-        });
-        if read.role == Role::User {
-            self.users.push(index);
-        }
         if measured {
             let (chars, bytes) = match (&read.capped, self.limits.cap) {
                 (Some(capped), Some(cap)) => capped.measured(cap, meter.chars, meter.bytes),
@@ -320,11 +347,7 @@ impl<'a, H: History> Walk<'a, H> {
         if let Some(capped) = read.capped {
             self.capped.push((index, capped));
         }
-        if self.groups.unseen() > index {
-            self.link(index, read.role);
-        } else {
-            self.ties.clear();
-        }
+        self.take(index, read.role, meter.chars, meter.tokens);
         Ok(())
     }
 

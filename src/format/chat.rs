@@ -14,6 +14,7 @@ use crate::format::misfit;
 use crate::value::{Key, Lent, Text, Value};
 
 pub(crate) use calls::ties;
+pub(crate) use glance::glance;
 pub(crate) use inspect::inspect;
 pub(crate) use observation::{Capped, Shorten, thena};
 pub(crate) use parts::{NoticePlace, notice_place};
@@ -91,13 +92,6 @@ pub(crate) fn read<V: Value>(
     meter: &mut Meter<'_, V::Text>,
     ties: &mut Vec<Tie<V::Text>>,
 ) -> Result<Read, ReadError> {
-    if !how.names
-        && meter.counts_characters_only()
-        && let Some((role, chars)) = glance::glance(message, how, ties)
-    {
-        meter.chars += chars;
-        return Ok(Read { role, capped: None });
-    }
     if !message.is_record() {
         return Err(no_message(message));
     }

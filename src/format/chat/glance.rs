@@ -6,7 +6,7 @@ use crate::facts::{Family, Role, Tie};
 use crate::value::{Key, Lent, Text, Value};
 
 /// The role of a plain message and its characters, its ties into `ties`; `None`, and nothing in `ties`, if it is not plain.
-pub(super) fn glance<V: Value>(
+pub(crate) fn glance<V: Value>(
     message: &V,
     how: Reading,
     ties: &mut Vec<Tie<V::Text>>,
