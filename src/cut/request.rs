@@ -72,14 +72,7 @@ fn system_tokens<V: Value>(system: &V, counter: &dyn Counter<V::Text>) -> Result
     };
     for k in 0..len {
         let Some(part) = system.item(k) else { break };
-        let text = match part.text() {
-            Some(text) => Some(text),
-            None if part.is_record() => part
-                .get(crate::value::Key::Text)?
-                .and_then(|text| text.text()),
-            None => None,
-        };
-        match text {
+        match chat::part_text(&part)? {
             Some(text) => sum += counter.count(&text)?,
             None => {
                 return Err(misfit_beside(

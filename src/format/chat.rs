@@ -17,7 +17,7 @@ pub(crate) use calls::ties;
 pub(crate) use glance::glance;
 pub(crate) use inspect::inspect;
 pub(crate) use observation::{Capped, Shorten, thena};
-pub(crate) use parts::{NoticePlace, notice_place};
+pub(crate) use parts::{NoticePlace, notice_place, part_text};
 
 const ROLES: &str = "one of system, developer, user, assistant, tool, function";
 

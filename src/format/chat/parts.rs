@@ -52,7 +52,7 @@ pub(super) fn cut_content<V: Value>(
     for k in 0..parts(content)? {
         let Some(part) = content.item(k) else { break };
         // The text that a picture carries costs nothing, cut or not.
-        let text = match observation_text(&part)? {
+        let text = match part_text(&part)? {
             Some(text) if !is_media(&part)? => text,
             _ => {
                 one(&part, k, false, auto, meter)?;
@@ -78,7 +78,7 @@ pub(super) fn observation_texts<V: Value>(content: &V) -> Result<Vec<Placed<V::T
     let mut texts = Vec::new();
     for k in 0..parts(content)? {
         let Some(part) = content.item(k) else { break };
-        if let Some(text) = observation_text(&part)? {
+        if let Some(text) = part_text(&part)? {
             texts.push((Some(k), text));
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn observation_texts<V: Value>(content: &V) -> Result<Vec<Placed<V::T
 }
 
 /// A part's text: the part itself, or what stands under `text`.
-fn observation_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> {
+pub(crate) fn part_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> {
     match part.text() {
         Some(text) => Ok(Some(text)),
         None if part.is_record() => Ok(part.get(Key::Text)?.and_then(|text| text.text())),
