@@ -1,8 +1,18 @@
 //! Counting tokens.
 
+mod block;
+mod cache;
+mod classes;
 mod encoding;
+mod engine;
+#[allow(clippy::cast_possible_truncation)] // keys and hashes are taken apart
+mod layout;
+mod merge;
+mod split;
 mod truncate;
+mod vocabulary;
 
+pub use cache::{DEFAULT_CACHE_BYTES, set_cache_bytes};
 pub use encoding::Encoding;
 pub use truncate::{Keep, truncate};
 

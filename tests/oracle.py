@@ -5,7 +5,6 @@ Used by the tests and by the benchmark; nothing here needs pytest.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import importlib
 import json
@@ -16,7 +15,7 @@ from unittest import mock
 
 __all__ = ["ENCODINGS", "is_provided", "unpack"]
 
-ENCODINGS = ("o200k_base", "cl100k_base")
+ENCODINGS = ("o200k_base", "cl100k_base", "p50k_base", "r50k_base")
 
 
 class _Url(Exception):  # noqa: N818 - not an error: how the URL leaves tiktoken's constructor
@@ -46,16 +45,16 @@ def is_provided() -> bool:
 
 
 def _crate_data() -> Path | None:
-    """The folder of the crate ``bpe-openai`` that holds the vocabularies, if cargo has fetched it."""
+    """The folder of the crate ``tiktoken-rs`` that holds the vocabularies, if cargo has fetched it."""
     root = Path(__file__).resolve().parents[1]
     command = ["cargo", "metadata", "--format-version", "1", "--offline", "--manifest-path", str(root / "Cargo.toml")]
     try:
         answer = subprocess.run(command, capture_output=True, check=True, timeout=60)
         packages = json.loads(answer.stdout)["packages"]
-        folders = [Path(package["manifest_path"]).parent / "data" for package in packages if package["name"] == "bpe-openai"]
+        folders = [Path(package["manifest_path"]).parent / "assets" for package in packages if package["name"] == "tiktoken-rs"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError):
         home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
-        folders = sorted(home.glob("registry/src/*/bpe-openai-*/data"))
+        folders = sorted(home.glob("registry/src/*/tiktoken-rs-*/assets"))
     return next((folder for folder in reversed(folders) if folder.is_dir()), None)
 
 
@@ -63,10 +62,10 @@ def unpack(folder: Path) -> str | None:
     """Fills ``folder`` for tiktoken; says what is missing, if anything is."""
     data = _crate_data()
     if data is None:
-        return "no vocabulary for tiktoken: set TIKTOKEN_CACHE_DIR, or let cargo fetch the crate bpe-openai (`cargo fetch`)"
+        return "no vocabulary for tiktoken: set TIKTOKEN_CACHE_DIR, or let cargo fetch the crate tiktoken-rs (`cargo fetch`)"
     for encoding in ENCODINGS:
-        packed = data / f"{encoding}.tiktoken.gz"
-        if not packed.is_file():
-            return f"no vocabulary for tiktoken: {packed} is not there; set TIKTOKEN_CACHE_DIR"
-        (folder / _file_name(encoding)).write_bytes(gzip.decompress(packed.read_bytes()))
+        carried = data / f"{encoding}.tiktoken"
+        if not carried.is_file():
+            return f"no vocabulary for tiktoken: {carried} is not there; set TIKTOKEN_CACHE_DIR"
+        (folder / _file_name(encoding)).write_bytes(carried.read_bytes())
     return None

@@ -1,5 +1,6 @@
 //! Tokenizers as Python sees them, and counting with them.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -75,15 +76,13 @@ impl Tokenizer {
         };
         let text = Str(text);
         if let Kind::BuiltIn(encoding) = self.kind {
-            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            if text.len() > limit
+            if text.len() as u64 > limit
                 && self
                     .memo
                     .get(&text.0, Memo::key(&text.0, text.len(), 0)?)
                     .is_none()
             {
-                let string = utf8(&text.0)?;
-                encoding.load();
+                let string = utf8(&text)?;
                 return Ok(text.0.py().detach(|| encoding.count_up_to(&string, limit)));
             }
         }
@@ -112,9 +111,6 @@ impl Tokenizer {
                 )));
             }
         };
-        if let Kind::BuiltIn(encoding) = self.kind {
-            encoding.load();
-        }
         let text = Str(text);
         let string = text.as_str().into_owned();
         let at = match &self.kind {
@@ -166,12 +162,17 @@ fn negative(name: &str, value: i64) -> PyErr {
 }
 
 /// A string in UTF-8 as tiktoken reads it: split surrogate pairs joined, lone surrogates replaced.
-fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
-    if let Ok(bytes) = text.encode_utf8() {
-        return Ok(String::from_utf8(bytes.as_bytes().to_vec())?);
+fn utf8<'t>(text: &'t Str<'_>) -> PyResult<Cow<'t, str>> {
+    if text.is_borrowed()
+        && let Ok(text) = text.0.to_str()
+    {
+        return Ok(Cow::Borrowed(text));
     }
-    let py = text.py();
-    let utf16 = text.call_method1(
+    if let Ok(bytes) = text.0.encode_utf8() {
+        return Ok(Cow::Owned(String::from_utf8(bytes.as_bytes().to_vec())?));
+    }
+    let py = text.0.py();
+    let utf16 = text.0.call_method1(
         intern!(py, "encode"),
         (intern!(py, "utf-16-le"), intern!(py, "surrogatepass")),
     )?;
@@ -181,6 +182,7 @@ fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
             (intern!(py, "utf-16-le"), intern!(py, "replace")),
         )?
         .extract()
+        .map(Cow::Owned)
 }
 
 impl Tokenizer {
@@ -201,7 +203,7 @@ impl Tokenizer {
     fn raw(&self, text: &Bound<'_, PyString>) -> PyResult<u64> {
         let py = text.py();
         match &self.kind {
-            Kind::BuiltIn(encoding) => Ok(encoding.count(&utf8(text)?)),
+            Kind::BuiltIn(encoding) => Ok(encoding.count(&utf8(&Str(text.clone()))?)),
             Kind::Custom(counter) => {
                 let tokens = counter.bind(py).call1((text,))?;
                 let count = (tokens.is_instance_of::<PyInt>()
@@ -263,9 +265,7 @@ impl Counting<'_> {
         let Kind::BuiltIn(encoding) = self.tokenizer.kind else {
             return self.tokenizer.raw(&text.0);
         };
-        // Loaded with the interpreter lock held: a process that forks meanwhile would leave its child with a half-made vocabulary.
-        encoding.load();
-        let string = utf8(&text.0)?;
+        let string = utf8(text)?;
         let held = self.held.get() + string.len();
         if held < HELD_AT_MOST {
             self.held.set(held);

@@ -64,6 +64,12 @@ impl<'py> Str<'py> {
         length(&self.0)
     }
 
+    /// Whether Python may make and keep the string's UTF-8 form. That of a long non-ASCII string is made for the moment: kept, it
+    /// would double the caller's memory.
+    pub(super) fn is_borrowed(&self) -> bool {
+        self.len() <= SHORT || self.is_ascii()
+    }
+
     fn is_ascii(&self) -> bool {
         let py = self.0.py();
         self.0
@@ -94,8 +100,7 @@ impl Text for Str<'_> {
     }
 
     fn as_str(&self) -> Cow<'_, str> {
-        // The UTF-8 form of a long non-ASCII string is made for the moment: kept, it would double the caller's memory.
-        if (self.len() <= SHORT || self.is_ascii())
+        if self.is_borrowed()
             && let Ok(text) = self.0.to_str()
         {
             return Cow::Borrowed(text);

@@ -1,10 +1,11 @@
 //! The built-in encodings, exact to the token.
 
-use bpe_openai::Tokenizer;
-
+use super::engine::{CL100K, Engine, O200K, P50K, R50K};
+use super::layout::LONGEST;
 use crate::cost::FIGURES;
 
-/// A built-in encoding. The vocabulary is loaded at the first count and shared by all threads.
+/// A built-in encoding. Its vocabulary lies in the library itself, as tables that are read in place: there is nothing to load,
+/// and threads and processes share them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// gpt-4o and later.
@@ -13,11 +14,27 @@ pub enum Encoding {
     O200kHarmony,
     /// gpt-4, gpt-3.5, text-embedding-3.
     Cl100kBase,
+    /// text-davinci-003, code-davinci-002.
+    P50kBase,
+    /// text-davinci-edit-001: [`P50kBase`](Self::P50kBase) with more special tokens.
+    P50kEdit,
+    /// davinci, text-davinci-001.
+    R50kBase,
+    /// gpt-2: the same as [`R50kBase`](Self::R50kBase).
+    Gpt2,
 }
 
 impl Encoding {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::O200kBase, Self::O200kHarmony, Self::Cl100kBase];
+    pub const ALL: [Self; 7] = [
+        Self::O200kBase,
+        Self::O200kHarmony,
+        Self::Cl100kBase,
+        Self::P50kBase,
+        Self::P50kEdit,
+        Self::R50kBase,
+        Self::Gpt2,
+    ];
 
     /// The name that tiktoken gives it.
     #[must_use]
@@ -26,6 +43,10 @@ impl Encoding {
             Self::O200kBase => "o200k_base",
             Self::O200kHarmony => "o200k_harmony",
             Self::Cl100kBase => "cl100k_base",
+            Self::P50kBase => "p50k_base",
+            Self::P50kEdit => "p50k_edit",
+            Self::R50kBase => "r50k_base",
+            Self::Gpt2 => "gpt2",
         }
     }
 
@@ -37,43 +58,47 @@ impl Encoding {
             .find(|encoding| encoding.name() == name)
     }
 
-    fn tokenizer(self) -> &'static Tokenizer {
+    const fn engine(self) -> &'static Engine {
         match self {
-            Self::O200kBase | Self::O200kHarmony => bpe_openai::o200k_base(),
-            Self::Cl100kBase => bpe_openai::cl100k_base(),
+            Self::O200kBase | Self::O200kHarmony => &O200K,
+            Self::Cl100kBase => &CL100K,
+            Self::P50kBase | Self::P50kEdit => &P50K,
+            Self::R50kBase | Self::Gpt2 => &R50K,
         }
-    }
-
-    /// Loads the vocabulary, if nobody has. Tens of milliseconds, once a process.
-    pub fn load(self) {
-        self.tokenizer();
     }
 
     /// Tokens of `text`, in which nothing is special. O(bytes), whatever the text.
     #[must_use]
     pub fn count(self, text: &str) -> u64 {
-        self.tokenizer().count(text) as u64
+        // No text has more tokens than that.
+        self.engine().count(text, u64::MAX).unwrap_or(u64::MAX)
     }
 
-    /// Tokens of `text`, or `None` if there are more than `limit`. Stops soon after the limit.
+    /// Tokens of `text`, or `None` if there are more than `limit`. O(limit): a token has at most 128 bytes.
     #[must_use]
-    pub fn count_up_to(self, text: &str, limit: usize) -> Option<u64> {
-        if text.len() <= limit {
-            // A token has at least one byte, so it fits; the count itself is still wanted.
-            return Some(self.count(text));
+    pub fn count_up_to(self, text: &str, limit: u64) -> Option<u64> {
+        if text.len() as u64 > limit.saturating_mul(LONGEST as u64) {
+            return None;
         }
-        let tokenizer = self.tokenizer();
-        tokenizer
-            .count_till_limit(&tokenizer.normalize(text), limit)
-            .map(|count| count as u64)
+        self.engine().count(text, limit)
+    }
+
+    /// The pieces that the encoding's pattern splits `text` into, in order: no token lies across two of them.
+    pub fn pieces(self, text: &str) -> impl Iterator<Item = &str> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = at;
+            at = self.engine().end(text, start);
+            (at > start).then(|| &text[start..at])
+        })
     }
 
     /// Tokens that frame one tool: the cookbook's 7 for gpt-4o, 10 for gpt-4.
     #[must_use]
     pub const fn tool_frame(self) -> u64 {
         match self {
-            Self::O200kBase | Self::O200kHarmony => FIGURES.tool,
             Self::Cl100kBase => FIGURES.tool + 3,
+            _ => FIGURES.tool,
         }
     }
 }

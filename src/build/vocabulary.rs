@@ -1,0 +1,120 @@
+//! The tables of each vocabulary.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use tiktoken_rs::CoreBPE;
+
+use crate::hash::{Perfect, perfect};
+use crate::layout::{
+    FILTER_BITS, ID_BITS, LONGEST, SHORT, filter_bit, hash_long, hash_pair, hash_short, pair, short,
+};
+use crate::write;
+
+/// No id.
+const NONE: u32 = u32::MAX;
+
+/// Writes the tables of all vocabularies.
+pub fn write_all(folder: &Path) {
+    let load = |bpe: Result<CoreBPE, _>| bpe.expect("tiktoken-rs carries its vocabularies");
+    for (name, bpe) in [
+        ("o200k", load(tiktoken_rs::o200k_base())),
+        ("cl100k", load(tiktoken_rs::cl100k_base())),
+        ("p50k", load(tiktoken_rs::p50k_base())),
+        ("r50k", load(tiktoken_rs::r50k_base())),
+    ] {
+        write_tables(folder, name, &tokens(&bpe));
+    }
+}
+
+/// The ordinary tokens, by id.
+fn tokens(bpe: &CoreBPE) -> HashMap<Vec<u8>, u32> {
+    let special = bpe.special_tokens();
+    let special = |token: &[u8]| special.iter().any(|special| special.as_bytes() == token);
+    (0..1 << ID_BITS)
+        .filter_map(|id| Some((bpe.decode_bytes(&[id]).ok()?, id)))
+        .filter(|(token, _)| !special(token))
+        .collect()
+}
+
+fn write_tables(folder: &Path, name: &str, tokens: &HashMap<Vec<u8>, u32>) {
+    let mut sorted: Vec<(&[u8], u32)> =
+        tokens.iter().map(|(token, &id)| (&token[..], id)).collect();
+    sorted.sort_unstable_by_key(|&(_, id)| id);
+    assert!(sorted.iter().all(|(token, _)| token.len() <= LONGEST));
+    let write = |table: &str, bytes: &[u8]| write(folder, &format!("{name}.{table}"), bytes);
+    let write_perfect = |table: &str, hashes: &[u64], place: &dyn Fn(Option<usize>) -> Vec<u8>| {
+        let Perfect { pilots, places } = perfect(hashes);
+        let pilots: Vec<u8> = pilots.into_iter().flat_map(u16::to_le_bytes).collect();
+        let places: Vec<u8> = places.into_iter().flat_map(place).collect();
+        write(&format!("{table}.pilots"), &pilots);
+        write(&format!("{table}.places"), &places);
+    };
+
+    let is_short = |token: &&[u8]| token.len() <= SHORT;
+    let (texts, long): (Vec<&[u8]>, Vec<&[u8]>) =
+        sorted.iter().map(|&(token, _)| token).partition(is_short);
+
+    let keys: Vec<u128> = texts.into_iter().map(short).collect();
+    let hashes: Vec<u64> = keys.iter().map(|&key| hash_short(key)).collect();
+    let key = |at: Option<usize>| at.map_or(0, |at| keys[at]).to_le_bytes().to_vec();
+    write_perfect("short", &hashes, &key);
+
+    // A place holds where the token's text begins, and its length in the lowest byte.
+    let hashes: Vec<u64> = long.iter().map(|token| hash_long(token)).collect();
+    let begins: Vec<usize> = long
+        .iter()
+        .scan(0, |end, token| {
+            *end += token.len();
+            Some(*end - token.len())
+        })
+        .collect();
+    let span = |at: Option<usize>| at.map_or(0, |at| begins[at] << 8 | long[at].len());
+    let span = |at| u32::try_from(span(at)).expect("long tokens have some 200 KB");
+    write_perfect("long", &hashes, &|at| span(at).to_le_bytes().to_vec());
+    write("long.texts", &long.concat());
+
+    let merges: Vec<(u64, u32)> = sorted
+        .iter()
+        .filter_map(|&(token, id)| Some((last_merge(token, id, tokens)?, id)))
+        .collect();
+    let hashes: Vec<u64> = merges.iter().map(|&(pair, _)| hash_pair(pair)).collect();
+    let mut filter = vec![0_u64; FILTER_BITS / 64];
+    for &hash in &hashes {
+        let (word, bit) = filter_bit(hash);
+        filter[word] |= 1 << bit;
+    }
+    let filter: Vec<u8> = filter.into_iter().flat_map(u64::to_le_bytes).collect();
+    write("pairs.filter", &filter);
+    let merge = |at: usize| merges[at].0 | u64::from(merges[at].1) << (2 * ID_BITS);
+    let merge = |at: Option<usize>| at.map_or(0, merge).to_le_bytes().to_vec();
+    write_perfect("pairs", &hashes, &merge);
+
+    let id = |text: &[u8]| tokens.get(text).copied().unwrap_or(NONE).to_le_bytes();
+    let bytes: Vec<u8> = (0..=u8::MAX).flat_map(|a| id(&[a])).collect();
+    write("bytes", &bytes);
+    let two = (0..=u8::MAX).flat_map(|a| (0..=u8::MAX).map(move |b| [a, b]));
+    let bigrams: Vec<u8> = two.flat_map(|two| id(&two)).collect();
+    write("bigrams", &bigrams);
+}
+
+/// The pair whose merge makes this token: the one pair that is ever merged into it. Merges inside a span that no merge crosses
+/// are those of the span alone, so where two neighbours become this token anywhere, they are what the token's own text is
+/// merged into last. `None` for single bytes, and where merging the text does not lead to the token.
+fn last_merge(token: &[u8], id: u32, tokens: &HashMap<Vec<u8>, u32>) -> Option<u64> {
+    let mut starts: Vec<usize> = (0..=token.len()).collect();
+    while starts.len() > 3 {
+        let merged = |at: usize| tokens.get(&token[starts[at]..starts[at + 2]]).copied();
+        let (_, at) = (0..starts.len() - 2)
+            .filter_map(|at| Some((merged(at).filter(|&merged| merged < id)?, at)))
+            .min()?;
+        starts.remove(at + 1);
+    }
+    let &[start, middle, end] = &starts[..] else {
+        return None;
+    };
+    Some(pair(
+        *tokens.get(&token[start..middle])?,
+        *tokens.get(&token[middle..end])?,
+    ))
+}
