@@ -2,8 +2,6 @@
 
 use bpe_openai::Tokenizer;
 
-use crate::cost::FIGURES;
-
 /// A built-in encoding. The vocabulary is loaded at the first count and shared by all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -66,14 +64,5 @@ impl Encoding {
         tokenizer
             .count_till_limit(&tokenizer.normalize(text), limit)
             .map(|count| count as u64)
-    }
-
-    /// Tokens that frame one tool: the cookbook's 7 for gpt-4o, 10 for gpt-4.
-    #[must_use]
-    pub const fn tool_frame(self) -> u64 {
-        match self {
-            Self::O200kBase | Self::O200kHarmony => FIGURES.tool,
-            Self::Cl100kBase => FIGURES.tool + 3,
-        }
     }
 }
