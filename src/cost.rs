@@ -1,5 +1,7 @@
 //! What a message costs in characters and tokens: one table of figures, and the meter that adds them up.
 
+mod families;
+mod image;
 mod tools;
 
 use std::fmt::Write as _;
@@ -9,82 +11,128 @@ pub(crate) use tools::tools;
 use crate::cap::TextCut;
 use crate::error::Foreign;
 use crate::facts::Role;
+use crate::media::{Duration, ImageSize};
 use crate::tokens::Counter;
 use crate::value::Text;
 
-/// The token figures of a request, in tokens. Text comes on top, as the tokenizer counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figures {
-    /// Primes the reply, once a request. Source: openai-cookbook, "How to count tokens with tiktoken", section 4.
-    pub reply: u64,
-    /// Frames a message. Same source.
-    pub message: u64,
-    /// On top of a name's own tokens. Same source.
-    pub name: u64,
-    /// Frames a call. Not published; the frame of a message is taken for it.
-    pub call: u64,
-    /// An image at `detail: low`. Source: `OpenAI`'s image pricing for the gpt-4o family (base tokens).
-    pub image_low: u64,
-    /// An image of unknown size: 1024 x 1024 in the gpt-4o family, 85 + 4 x 170. Same source.
-    pub image: u64,
-    /// A piece of audio of unknown length. Source: `LiteLLM`'s fallback floor.
-    pub audio: u64,
-    /// A file of unknown length, about two pages.
-    pub file: u64,
-    /// Once for each tool; 10 with `cl100k_base`, see [`Counter::tool_frame`]. Source: the cookbook, section 6.
-    pub tool: u64,
-    /// Opens the properties of a schema. Same source.
-    pub properties: u64,
-    /// For each property. Same source.
-    pub property: u64,
-    /// Taken off where a property has an enumeration. Same source.
-    pub enumeration: u64,
-    /// For each item of an enumeration. Same source.
-    pub item: u64,
-    /// Once, behind all tools. Same source.
-    pub tools_end: u64,
+/// Declares [`Figures`], its defaults and the names of its fields in one list.
+macro_rules! figures {
+    ($($(#[$doc:meta])+ $name:ident = $default:literal,)+) => {
+        /// The figures by which a request is counted, in tokens where nothing else is said. Text comes on top, as the tokenizer
+        /// counts it. [`Figures::of`] has those of a model.
+        ///
+        /// Each fits 32 bits, so that no sum of them can overflow.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Figures { $($(#[$doc])+ pub $name: u32,)+ }
+
+        /// The figures where no model is named: those of gpt-4o.
+        pub const FIGURES: Figures = Figures { $($name: $default,)+ };
+
+        impl Figures {
+            /// The names of all figures, in their order.
+            pub const NAMES: [&'static str; [$(stringify!($name)),+].len()] = [$(stringify!($name)),+];
+
+            /// All figures, in the order of [`NAMES`](Self::NAMES).
+            #[must_use]
+            pub const fn values(&self) -> [u32; Self::NAMES.len()] {
+                [$(self.$name),+]
+            }
+
+            /// The figures of these values, in the order of [`NAMES`](Self::NAMES).
+            #[must_use]
+            pub const fn from_values(values: [u32; Self::NAMES.len()]) -> Self {
+                let [$($name),+] = values;
+                Self { $($name),+ }
+            }
+        }
+    };
 }
 
-/// The figures in use.
-pub const FIGURES: Figures = Figures {
-    reply: 3,
-    message: 3,
-    name: 1,
-    call: 3,
-    image_low: 85,
-    image: 765,
-    audio: 300,
-    file: 1_500,
-    tool: 7,
-    properties: 3,
-    property: 3,
-    enumeration: 3,
-    item: 3,
-    tools_end: 12,
-};
+figures! {
+    /// Primes the reply, once a request. Source: openai-cookbook, "How to count tokens with tiktoken", section 4.
+    reply = 3,
+    /// Frames a message. Same source.
+    message = 3,
+    /// On top of a name's own tokens. Same source.
+    name = 1,
+    /// Frames a call. Not published; the frame of a message is taken for it.
+    call = 3,
+    /// An image of unknown size: what one of 1024 x 1024 costs, for gpt-4o 85 + 4 x 170. Source: `OpenAI`, "Images and
+    /// vision".
+    image = 765,
+    /// An image at `detail: low` costs at most this, for gpt-4o its base tokens. Same source.
+    image_low = 85,
+    /// An image of known size, whatever that is: base tokens. Same source; so for the following.
+    image_base = 85,
+    /// For each cell of an image of known size.
+    image_tile = 170,
+    /// What base and cells together are multiplied with, in per cent: the multiplier of models that are charged by patches.
+    image_percent = 100,
+    /// Pixels of a cell's side; 0: no size is looked at, and every image costs [`image`](Self::image).
+    image_cell = 512,
+    /// Most cells of an image, which is shrunk to fit; 0: any number.
+    image_cells = 0,
+    /// Whether a shrunk image has whole cells along one side, as `OpenAI`'s guide has it for patches (0: it costs all of
+    /// [`image_cells`](Self::image_cells), which is never too little).
+    image_whole = 0,
+    /// Most pixels of the longer side, to which an image is shrunk first; 0: any number.
+    image_long = 2_048,
+    /// Most pixels of the shorter side, as above.
+    image_short = 768,
+    /// A piece of audio of unknown length. Source: `LiteLLM`'s fallback floor.
+    audio = 300,
+    /// For each second of audio whose length can be read; 0: no length is looked at. Source: `LiteLLM` (`OpenAI`: a token for
+    /// every 100 ms).
+    audio_second = 10,
+    /// A file of unknown length, about two pages.
+    file = 1_500,
+    /// Once for each tool; 10 for gpt-4 and gpt-3.5. Source: the cookbook, section 6.
+    tool = 7,
+    /// Opens the properties of a schema. Same source.
+    properties = 3,
+    /// For each property. Same source.
+    property = 3,
+    /// Taken off where a property has an enumeration. Same source.
+    enumeration = 3,
+    /// For each item of an enumeration. Same source.
+    item = 3,
+    /// Once, behind all tools. Same source.
+    tools_end = 12,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        FIGURES
+    }
+}
 
 /// What costs by the piece, never by its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
-    ImageLow,
-    Image,
-    Audio,
+    Image {
+        low: bool,
+        size: Option<ImageSize>,
+    },
+    /// Of known length, or of unknown.
+    Audio(Option<Duration>),
     File,
 }
 
-impl Media {
-    const fn tokens(self) -> u64 {
-        match self {
-            Self::ImageLow => FIGURES.image_low,
-            Self::Image => FIGURES.image,
-            Self::Audio => FIGURES.audio,
-            Self::File => FIGURES.file,
+impl Figures {
+    fn media_tokens(&self, media: Media) -> u64 {
+        match media {
+            Media::Image { low: false, size } => self.image_tokens(size),
+            Media::Image { low: true, size } => self.image_tokens(size).min(self.image_low.into()),
+            Media::Audio(Some(long)) if self.audio_second > 0 => long.times(self.audio_second),
+            Media::Audio(_) => self.audio.into(),
+            Media::File => self.file.into(),
         }
     }
 }
 
 /// Adds up what is read of one message.
 pub(crate) struct Meter<'c, T> {
+    figures: &'c Figures,
     /// Counts tokens; `None` where they are not asked for.
     counter: Option<&'c dyn Counter<T>>,
     /// A text of more UTF-8 bytes than this cannot fit and is not worth tokenizing.
@@ -116,11 +164,13 @@ pub(crate) fn longest_worth_counting<T: Text>(
 impl<'c, T: Text> Meter<'c, T> {
     /// A meter for characters, and for tokens where there is a counter. `longest` is [`longest_worth_counting`]'s.
     pub(crate) fn new(
+        figures: &'c Figures,
         counter: Option<&'c dyn Counter<T>>,
         longest: Option<u64>,
         measure: bool,
     ) -> Self {
         Self {
+            figures,
             counter,
             longest,
             measure,
@@ -128,6 +178,11 @@ impl<'c, T: Text> Meter<'c, T> {
             bytes: 0,
             tokens: 0,
         }
+    }
+
+    /// Whether it matters what media cost.
+    pub(crate) fn wants_media(&self) -> bool {
+        self.measure || self.counter.is_some()
     }
 
     /// Whether UTF-8 bytes are measured.
@@ -138,9 +193,10 @@ impl<'c, T: Text> Meter<'c, T> {
     /// The frame of a message and its role.
     pub(crate) fn message(&mut self, role: Role) -> Result<(), Foreign> {
         // A role is a token in the built-in encodings.
-        self.frame(FIGURES.message + 1, None);
+        let frame = u64::from(self.figures.message);
+        self.frame(frame + 1, None);
         if let Some(counter) = self.counter {
-            self.tokens += FIGURES.message + counter.role(role)?;
+            self.tokens += frame + counter.role(role)?;
         }
         Ok(())
     }
@@ -202,27 +258,30 @@ impl<'c, T: Text> Meter<'c, T> {
 
     /// The frame of a call and its function's name.
     pub(crate) fn call(&mut self, name: Option<&T>) -> Result<(), Foreign> {
-        self.frame(FIGURES.call, name);
+        let frame = u64::from(self.figures.call);
+        self.frame(frame, name);
         if let Some(counter) = self.counter {
-            self.tokens += FIGURES.call + name.map_or(Ok(0), |name| counter.count(name))?;
+            self.tokens += frame + name.map_or(Ok(0), |name| counter.count(name))?;
         }
         Ok(())
     }
 
     /// The name of a speaker.
     pub(crate) fn name(&mut self, name: &T) -> Result<(), Foreign> {
-        self.frame(FIGURES.name, Some(name));
+        let frame = u64::from(self.figures.name);
+        self.frame(frame, Some(name));
         if let Some(counter) = self.counter {
-            self.tokens += FIGURES.name + counter.count(name)?;
+            self.tokens += frame + counter.count(name)?;
         }
         Ok(())
     }
 
     /// A picture, a sound, a file.
     pub(crate) fn media(&mut self, media: Media) {
-        self.frame(media.tokens(), None);
+        let tokens = self.figures.media_tokens(media);
+        self.frame(tokens, None);
         if self.counter.is_some() {
-            self.tokens += media.tokens();
+            self.tokens += tokens;
         }
     }
 

@@ -41,7 +41,7 @@ pub fn plan<H: History>(
         let plan = thena::plan(history, limits, compat);
         return request::roles_first(history, auto, 0, plan);
     }
-    let walk = request::fixed_tokens(counter, tools, system)
+    let walk = request::fixed_tokens(&limits.figures, counter, tools, system)
         .and_then(|fixed| Walk::new(history, limits, counter, fixed));
     match walk {
         Ok(mut walk) => {

@@ -15,6 +15,7 @@ mod error;
 mod facts;
 mod format;
 mod groups;
+mod media;
 mod plan;
 #[cfg(feature = "python")]
 mod python;
@@ -38,5 +39,5 @@ pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, Tri
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use crate::python::{Tokenizer, Window, check, count_messages};
+    use crate::python::{Tokenizer, Window, check, count_messages, figures_of};
 }

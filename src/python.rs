@@ -1,6 +1,7 @@
 //! Glue between the core and Python: nothing here decides anything.
 
 mod errors;
+mod figures;
 mod memo;
 mod names;
 mod result;
@@ -9,5 +10,6 @@ mod tokens;
 mod value;
 mod window;
 
+pub use figures::figures_of;
 pub use tokens::Tokenizer;
 pub use window::{Window, check, count_messages};

@@ -17,7 +17,6 @@ pub use encoding::Encoding;
 pub use truncate::{Keep, truncate};
 
 use crate::cap::TextCut;
-use crate::cost::FIGURES;
 use crate::error::Foreign;
 use crate::facts::Role;
 use crate::value::Text;
@@ -58,11 +57,6 @@ pub trait Counter<T: Text> {
     /// As [`count`](Self::count).
     fn role(&self, role: Role) -> Result<u64, Foreign> {
         self.count_str(role.name())
-    }
-
-    /// Tokens that frame one tool.
-    fn tool_frame(&self) -> u64 {
-        FIGURES.tool
     }
 
     /// Whether no token is longer than 128 bytes, so that a text's bytes bound its tokens from below.

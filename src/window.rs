@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use crate::cost::{FIGURES, Figures};
 use crate::error::Ceiling;
 use crate::format::Format;
 
@@ -108,6 +109,8 @@ pub struct Limits {
     pub max_tokens: Option<NonZeroU64>,
     /// How observations are capped.
     pub cap: Option<Cap>,
+    /// By what figures tokens are counted.
+    pub figures: Figures,
     /// What the kept body may begin with.
     pub start: Start,
     /// The text that stands for what was cut; `None` is silence.
@@ -131,6 +134,7 @@ impl Default for Limits {
             max_chars: None,
             max_tokens: None,
             cap: None,
+            figures: FIGURES,
             start: Start::User,
             notice: None,
             notice_role: NoticeRole::Auto,

@@ -5,8 +5,8 @@
 mod support;
 
 use backcut::{
-    Cap, Ceiling, Compat, Edit, Encoding, Error, Format, Limits, NoticeRole, Overflow, PartCut,
-    Plan, Start, TextCut, ToolKeep, TrimTo, check, count,
+    Cap, Ceiling, Compat, Edit, Encoding, Error, FIGURES, Figures, Format, Limits, NoticeRole,
+    Overflow, PartCut, Plan, Start, TextCut, ToolKeep, TrimTo, check, count,
 };
 use serde_json::{Value as Raw, json};
 use support::{Exact, Json, Messages, Quarters, Recorder, most, plan, plan_tokens};
@@ -556,6 +556,7 @@ fn tokens_of_a_message_are_the_sum_of_its_pieces() {
             count(
                 &Messages(std::slice::from_ref(message)),
                 None,
+                &FIGURES,
                 &Quarters,
                 None,
                 None,
@@ -572,14 +573,22 @@ fn tokens_of_a_message_are_the_sum_of_its_pieces() {
         3 + 3 + (3 + 2 + 1),
     ];
     assert_eq!(each, expected);
-    let all = count(&Messages(&history), None, &Quarters, None, None).unwrap();
+    let all = count(&Messages(&history), None, &FIGURES, &Quarters, None, None).unwrap();
     assert_eq!(all, 3 + expected.iter().sum::<u64>());
 }
 
 #[test]
 fn tools_and_system_count_beside_the_messages() {
     let of = |tools: Raw| {
-        backcut::count(&Messages(&[]), None, &Quarters, Some(&Json(&tools)), None).unwrap()
+        backcut::count(
+            &Messages(&[]),
+            None,
+            &FIGURES,
+            &Quarters,
+            Some(&Json(&tools)),
+            None,
+        )
+        .unwrap()
     };
     assert_eq!(of(json!([])), 3);
     // "f:" is 1
@@ -597,7 +606,15 @@ fn tools_and_system_count_beside_the_messages() {
         3 + 12 + 7 + 5 + u64::try_from(properties).unwrap()
     );
     let system = |system: Raw| {
-        backcut::count(&Messages(&[]), None, &Quarters, None, Some(&Json(&system))).unwrap()
+        backcut::count(
+            &Messages(&[]),
+            None,
+            &FIGURES,
+            &Quarters,
+            None,
+            Some(&Json(&system)),
+        )
+        .unwrap()
     };
     assert_eq!(system(json!("12345")), 3 + 3 + 2 + 2);
     assert_eq!(
@@ -609,23 +626,34 @@ fn tools_and_system_count_beside_the_messages() {
 #[test]
 fn built_in_encodings_count_as_tiktoken_does() {
     let history = [user("hello world")];
-    let of = |encoding| count(&Messages(&history), None, &Exact(encoding), None, None).unwrap();
+    let of = |encoding| {
+        count(
+            &Messages(&history),
+            None,
+            &FIGURES,
+            &Exact(encoding),
+            None,
+            None,
+        )
+        .unwrap()
+    };
     for encoding in Encoding::ALL {
         assert_eq!(of(encoding), 3 + 3 + 1 + 2);
         assert_eq!(Encoding::of(encoding.name()), Some(encoding));
     }
     let tools = json!([{"name": "f"}]);
-    let of = |encoding| {
+    let of = |figures: Figures| {
         count(
             &Messages(&[]),
             None,
-            &Exact(encoding),
+            &figures,
+            &Quarters,
             Some(&Json(&tools)),
             None,
         )
         .unwrap()
     };
-    assert_eq!(of(Encoding::Cl100kBase) - of(Encoding::O200kBase), 3);
+    assert_eq!(of(Figures::of("gpt-4")) - of(FIGURES), 3);
 }
 
 // Errors
@@ -636,7 +664,7 @@ fn misfit(history: &[Raw]) -> (Option<usize>, String, String) {
         error => panic!("{error:?}"),
     };
     let planned = of(plan_tokens(history, &Limits::default()).unwrap_err());
-    let counted = of(count(&Messages(history), None, &Quarters, None, None).unwrap_err());
+    let counted = of(count(&Messages(history), None, &FIGURES, &Quarters, None, None).unwrap_err());
     assert_eq!(planned, counted);
     planned
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from pictures import PICTURE, SOUND
 from support import DEFAULT_NOTICE
 
 Draw = Callable[[Any], Any]
@@ -85,6 +86,9 @@ _media = st.sampled_from(
         {"type": "image_url", "image_url": {"url": BASE64, "detail": "low"}},
         {"type": "image_url", "image_url": BASE64, "detail": "low"},
         {"type": "input_image", "image_url": BASE64},
+        {"type": "image_url", "image_url": {"url": PICTURE}},
+        {"type": "input_image", "image_url": PICTURE, "detail": "low"},
+        {"type": "input_audio", "input_audio": {"data": SOUND, "format": "wav"}},
         {"type": "image", "source": {"data": BASE64}},
         {"type": "input_audio", "input_audio": {"data": BASE64, "format": "wav"}},
         {"type": "file", "file": {"file_data": BASE64}},

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pictures import KNOWN
 from support import get, head_length
 
 Count = Callable[[str], int]
@@ -43,9 +44,13 @@ def part_media(part: Any) -> int:
     kind = None if isinstance(part, str) else get(part, "type")
     if kind in _IMAGES:
         image = get(part, "image_url")
+        url = image if image is None or isinstance(image, str) else get(image, "url")
         detail = get(part, "detail") or (get(image, "detail") if image is not None and not isinstance(image, str) else None)
-        return IMAGE_LOW if detail == "low" else IMAGE
-    return AUDIO if kind in _AUDIOS else FILE if kind in _FILES else 0
+        return IMAGE_LOW if detail == "low" else KNOWN.get(url, IMAGE)
+    if kind in _AUDIOS:
+        sound = get(part, "input_audio")
+        return KNOWN.get(get(sound, "data"), AUDIO) if sound is not None else AUDIO
+    return FILE if kind in _FILES else 0
 
 
 def calls(message: Any) -> list[Any]:

@@ -97,6 +97,8 @@ ENGINE_DEFAULTS: dict[str, Any] = {
     "reserve_tokens": 0,
     "max_chars_per_tool": None,
     "tokenizer": None,
+    "figures": None,
+    "model": None,
     "start": "user",
     "notice": None,
     "notice_role": "auto",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, assert_type
 
 import backcut
-from backcut import ContextWindow, Plan, Tokenizer, Trimmed, TrimReport, Violation, WindowOptions
+from backcut import ContextWindow, Figures, Plan, Tokenizer, Trimmed, TrimReport, Violation, WindowOptions
 from backcut import nonsense as nonsense  # type: ignore[attr-defined]
 
 window = backcut.context_window(max_turns=12, max_tokens=1_000, tokenizer=len, notice=False, on_report=print)
@@ -18,6 +18,7 @@ assert_type(window.reserve_tokens, int)
 assert_type(window.format, str)
 assert_type(window.notice, str | Literal[False])
 assert_type(window.trim_to, float | None)
+assert_type(window.figures, Figures | None)
 assert_type(window.on_report, Callable[[TrimReport], object] | None)
 
 assert_type(window.trim(history), Trimmed[list[dict[str, str]]])
@@ -32,6 +33,9 @@ assert_type(window(tuple(history)), Sequence[dict[str, str]])
 assert_type(backcut.trim(history, tools=None, system=["S"], max_turns=1, start="any"), Trimmed[list[dict[str, str]]])
 assert_type(backcut.count("text"), int)
 assert_type(backcut.count(history, model="gpt-4o"), int)
+assert_type(backcut.count(history, figures={"image": 1_000}), int)
+assert_type(backcut.count(history, figures=Figures(image=1_000)), int)
+assert_type(Figures.of("gpt-4o").image, int)
 assert_type(backcut.check(history), list[Violation])
 assert_type(backcut.tokenizer("gpt-4o"), Tokenizer)
 assert_type(backcut.tokenizer("gpt-4o").count_up_to("text", 5), int | None)

@@ -23,6 +23,7 @@ __all__ = [
     "BudgetError",
     "ContextWindow",
     "Edit",
+    "Figures",
     "FormatError",
     "Notice",
     "OptionError",
@@ -43,9 +44,15 @@ __all__ = [
 
 __version__: str
 
-if not TYPE_CHECKING:  # a type checker would take it for leave to import any name
+if TYPE_CHECKING:
+    from .figures import Figures
+else:  # a type checker would take it for leave to import any name
 
-    def __getattr__(name: str) -> str:
+    def __getattr__(name: str) -> object:
+        if name == "Figures":
+            from .figures import Figures  # a dataclass: slow to import, so only for whoever asks
+
+            return Figures
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import metadata  # slow to import, so only for whoever asks

@@ -1,9 +1,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self, final
 
+from .figures import Figures
 from .report import Plan, Trimmed, Violation
 
-__all__ = ["Tokenizer", "Window", "check", "count_messages"]
+__all__ = ["Tokenizer", "Window", "check", "count_messages", "figures"]
 
 @final
 class Tokenizer:
@@ -26,6 +27,8 @@ class Window:
         reserve_tokens: int,
         max_chars_per_tool: int | None,
         tokenizer: Tokenizer | None,
+        figures: Figures | None,
+        model: str | None,
         start: str,
         notice: str | None,
         notice_role: str,
@@ -44,5 +47,8 @@ def count_messages(
     format: str,
     tools: Sequence[Any] | None,
     system: str | Sequence[Any] | None,
+    figures: Figures | None = None,
+    model: str | None = None,
 ) -> int: ...
+def figures(model: str | None) -> dict[str, int]: ...
 def check(messages: Sequence[Any], format: str) -> list[Violation]: ...

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import FormatError, OptionError, shorten
+from .media import Audio, File, Image, Media, data_of, duration, image_size
 
 __all__ = [
     "FORMAT",
@@ -40,8 +41,6 @@ HEAD = ("system", "developer")
 _IMAGES = ("image_url", "image", "input_image")
 _AUDIOS = ("input_audio", "audio", "audio_url")
 _FILES = ("file", "document", "document_url", "input_file", "video", "video_url")
-# Tokens of media, whose true size cannot be seen.
-_IMAGE_LOW, _IMAGE, _AUDIO, _FILE = 85, 765, 300, 1500
 
 
 # Reading values
@@ -152,8 +151,8 @@ class Part:
     """Whether ``text`` counts."""
     others: tuple[str, ...] = ()
     """What else counts."""
-    tokens: int = 0
-    """What media cost."""
+    media: Media | None = None
+    """What it shows or plays."""
     is_text: bool = False
     """Whether it is a string or of type ``text``."""
 
@@ -208,9 +207,10 @@ class Facts:
         return sum(map(len, self.texts))
 
     @property
-    def media_tokens(self) -> int:
-        """What pictures, sounds and files cost."""
-        return sum(part.tokens for part in self.content or ()) + (_AUDIO if self.audio else 0)
+    def media(self) -> list[Media]:
+        """Pictures, sounds and files."""
+        media = [part.media for part in self.content or () if part.media is not None]
+        return [*media, Audio()] if self.audio else media
 
 
 def read(message: Any, index: int, role: str, form: str, *, names: bool) -> Facts:
@@ -284,18 +284,35 @@ def _read_part(part: Any, place: int, index: int, beside_calls: bool) -> Part:
             raise FormatError(index, f"{path}.refusal", found(refusal), "a string")
         return Part(place, own, others=(refusal,))
     if kind in _IMAGES:
-        image = get(part, "image_url")
-        low = "low" in (get(part, "detail"), get(image, "detail") if readable(image) else None)
-        return Part(place, own, tokens=_IMAGE_LOW if low else _IMAGE)
+        return Part(place, own, media=_read_image(part))
     if kind in _AUDIOS:
-        return Part(place, own, tokens=_AUDIO)
+        data = _text_in(get(part, "input_audio"), "data")
+        return Part(place, own, media=Audio(None if data is None else duration(data)))
     if kind in _FILES:
-        return Part(place, own, tokens=_FILE)
+        return Part(place, own, media=File())
     if kind == "tool_use" and beside_calls:
         return Part(place, own)
     if own is not None:
         return Part(place, own, counts=True)
     return Part(place, others=_unknown_texts(part))
+
+
+def _text_in(record: Any, key: str) -> str | None:
+    """The text under a key of what may be a mapping."""
+    value = get(record, key) if readable(record) else None
+    return plain(value) if isinstance(value, str) else None
+
+
+def _read_image(part: Any) -> Image:
+    image = get(part, "image_url")
+    low = "low" in (_text_in(part, "detail"), _text_in(image, "detail"))
+    url = plain(image) if isinstance(image, str) else _text_in(image, "url")
+    if url is not None:
+        data = data_of(url)
+    else:  # as Anthropic has it
+        source = get(part, "source")
+        data = _text_in(source, "data") if _text_in(source, "type") == "base64" else None
+    return Image(low, None if data is None else image_size(data))
 
 
 def _unknown_texts(part: Any) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from . import graphemes
 from .errors import FormatError, OptionError, shorten
 from .facts import Facts, compact, found, get, readable, size_in_bytes
+from .figures import Figures
+from .media import cost
 
 __all__ = ["Meter", "Tokenizer"]
 
@@ -168,6 +170,7 @@ class Meter:
     """Counts the tokens of a request."""
 
     tokenizer: Tokenizer
+    figures: Figures
     limit: int | None = None
     """The ceiling, if there is one: a text that cannot fit it is not tokenized."""
 
@@ -181,24 +184,29 @@ class Meter:
 
     def message(self, facts: Facts) -> int:
         """Tokens of a message."""
-        total = 3 + self.tokenizer.count(facts.role) + sum(map(self.text, facts.texts))
+        total = self.figures.message + self.tokenizer.count(facts.role) + sum(map(self.text, facts.texts))
         if facts.name:
-            total += 1 + self.tokenizer.count(facts.name)
-        total += sum(3 + self.tokenizer.count(call.name) for call in facts.calls)
-        return total + facts.media_tokens
+            total += self.figures.name + self.tokenizer.count(facts.name)
+        total += sum(self.figures.call + self.tokenizer.count(call.name) for call in facts.calls)
+        return total + self.media(facts)
+
+    def media(self, facts: Facts) -> int:
+        """What pictures, sounds and files cost."""
+        return sum(cost(media, self.figures) for media in facts.media)
 
     def frame_in_bytes(self, facts: Facts) -> int:
         """What a message costs beside its texts, where nothing is tokenized: 4 bytes a token, a role being one, and its names."""
         named = [facts.name] if facts.name else []
         names = named + [call.name for call in facts.calls]
-        tokens = 4 + len(named) + 3 * len(facts.calls) + facts.media_tokens
+        frames = self.figures.message + 1 + self.figures.name * len(named) + self.figures.call * len(facts.calls)
+        tokens = frames + self.media(facts)
         return 4 * tokens + sum(map(size_in_bytes, names))
 
     def system(self, system: Any) -> int:
         """Tokens of the system text that lives outside of the messages."""
         if system is None:
             return 0
-        total = 3 + self.tokenizer.count("system")
+        total = self.figures.message + self.tokenizer.count("system")
         if isinstance(system, str):
             return total + self.tokenizer.count(system)
         if not isinstance(system, (list, tuple)):
@@ -217,7 +225,7 @@ class Meter:
         if not isinstance(tools, (list, tuple)):
             raise FormatError(None, "tools", found(tools), "a list of tools")
         total = sum(self._tool(tool, f"tools[{k}]") for k, tool in enumerate(tools))
-        return total + 12 if tools else 0
+        return total + self.figures.tools_end if tools else 0
 
     def _tool(self, tool: Any, path: str) -> int:
         if not readable(tool) or all(get(tool, key) is None for key in ("function", "custom", "name", "type")):
@@ -226,8 +234,7 @@ class Meter:
         inner = function if readable(function) else custom if readable(custom) else tool
         schema = get(inner, "parameters")
         schema = get(inner, "input_schema") if schema is None else schema
-        each = 10 if self.tokenizer.name == "cl100k_base" else 7
-        total = each + self._described(inner, get(inner, "name"))
+        total = self.figures.tool + self._described(inner, get(inner, "name"))
         try:
             return total + self._schema(schema, 0, count(1))
         except _TooLargeError:
@@ -250,17 +257,20 @@ class Meter:
         total = 0
         choices = get(schema, "enum")
         if isinstance(choices, (list, tuple)) and choices:
-            total += sum(3 + self.tokenizer.count(_choice(item)) for item in choices) - 3
+            items = sum(self.figures.item + self.tokenizer.count(_choice(item)) for item in choices)
+            total += max(0, items - self.figures.enumeration)
         for key in ("properties", "$defs", "definitions"):
             inner = get(schema, key)
             entries = inner.items() if isinstance(inner, Mapping) else ()
-            total += 3 if key == "properties" and entries else 0
+            total += self.figures.properties if key == "properties" and entries else 0
             # JSON knows string keys only, and makes them of others.
-            total += sum(3 + self._described(each, str(name), _kind(each)) + self._schema(each, depth + 1, parts) for name, each in entries)
+            for name, each in entries:
+                total += self.figures.property + self._described(each, str(name), _kind(each)) + self._schema(each, depth + 1, parts)
         for key in ("anyOf", "oneOf", "allOf"):
             variants = get(schema, key)
             if isinstance(variants, (list, tuple)):
-                total += sum(3 + self._described(each, _kind(each)) + self._schema(each, depth + 1, parts) for each in variants)
+                for each in variants:
+                    total += self.figures.property + self._described(each, _kind(each)) + self._schema(each, depth + 1, parts)
         return total + sum(self._schema(get(schema, key), depth + 1, parts) for key in ("items", "additionalProperties"))
 
 

@@ -10,12 +10,15 @@ import operator
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, Literal, NoReturn, Self, SupportsIndex, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, SupportsIndex, TypedDict, TypeVar, overload
 
 from .errors import OptionError, nearest
 from .middleware import is_async
 from .report import TrimReport
-from .tokens import TokenizerLike, named
+from .tokens import TokenizerLike, choose, named
+
+if TYPE_CHECKING:
+    from .figures import Figures, FiguresLike
 
 __all__ = ["DEFAULT_NOTICE", "TABLE", "Option", "Options", "WindowOptions", "check_format", "check_model"]
 
@@ -41,6 +44,7 @@ class WindowOptions(TypedDict, total=False):
     reserve_tokens: SupportsIndex
     tokenizer: TokenizerLike | None
     model: str | None
+    figures: FiguresLike | None
     format: str
     start: Literal["user", "any"]
     notice: str | Literal[False] | None
@@ -172,6 +176,12 @@ def _model(name: str, value: object) -> str | None:
     raise OptionError(name, value, "must be the name of a model, or None")
 
 
+def _figures(name: str, value: object) -> Any:
+    from .figures import check  # a dataclass, and those take longer to import than all else: only for whoever asks
+
+    return check(value)
+
+
 def _callback(name: str, value: Any) -> Callable[[TrimReport], object] | None:
     if value is None:
         return None
@@ -195,6 +205,7 @@ class Options:
     reserve_tokens = Option(0, _reserve)
     tokenizer = Option(None, _tokenizer)
     model = Option(None, _model)
+    figures: Option[Figures | None] = Option(None, _figures)
     format = Option("auto", _format)
     start = Option("user", _choice("user", "any"))
     notice: Option[str | Literal[False]] = Option(DEFAULT_NOTICE, _notice)
@@ -285,6 +296,12 @@ def _checked(given: Mapping[str, object]) -> dict[str, Any]:
             if name not in _THENA and not _is_default(name, value):
                 raise OptionError(name, value, f'the original has no such option (compat="thena" has {", ".join(_THENA)})')
     _check_together(values)
+    overrides = values["figures"]
+    if isinstance(overrides, dict):
+        from .figures import resolve
+
+        # Whole figures can be compared, hashed and pickled, and mean the same wherever they are read.
+        values["figures"] = resolve(overrides, values["model"], choose(values["tokenizer"], values["model"]).name)
     return values
 
 

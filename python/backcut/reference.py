@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .cap import cap, cap_thena, capped, texts_under_cap
 from .errors import BudgetError
 from .facts import FORMAT, HEAD, RESULTS, Facts, get, pair, read, read_content, read_history, read_role, size_in_bytes
+from .figures import DEFAULT, Figures, resolve
 from .meter import Meter, Tokenizer
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
 
-__all__ = ["Tokenizer", "Window", "check", "count_messages"]
+__all__ = ["Tokenizer", "Window", "check", "count_messages", "figures"]
 
 
 class Window:
@@ -36,6 +37,8 @@ class Window:
         reserve_tokens: int,
         max_chars_per_tool: int | None,
         tokenizer: Tokenizer | None,
+        figures: Figures | None,
+        model: str | None,
         start: str,
         notice: str | None,
         notice_role: str,
@@ -51,6 +54,7 @@ class Window:
         self.max_tokens = None if max_tokens is None else max_tokens - reserve_tokens
         self.max_chars_per_tool = max_chars_per_tool
         self.tokenizer = tokenizer
+        self.figures = resolve(figures, model, "" if tokenizer is None else tokenizer.name)
         self.start = start
         self.notice = notice
         self.notice_role = notice_role
@@ -167,8 +171,8 @@ class _Search:
         roles = [read_role(message, index, window.format) for index, message in enumerate(history)]
         self.head = next((index for index, role in enumerate(roles) if role not in HEAD), len(history))
         self.head_role = roles[self.head - 1] if self.head else "system"
-        self.meter = Meter(window.tokenizer, window.max_tokens) if window.tokenizer is not None else None
-        self.fixed_tokens = 3 + self.meter.tools(tools) + self.meter.system(system) if self.meter else 0
+        self.meter = Meter(window.tokenizer, window.figures, window.max_tokens) if window.tokenizer is not None else None
+        self.fixed_tokens = window.figures.reply + self.meter.tools(tools) + self.meter.system(system) if self.meter else 0
         for index in range(self.head):
             facts = read(history[index], index, roles[index], window.format, names=self.meter is not None)
             self.fixed_tokens += self.meter.message(facts) if self.meter else 0
@@ -212,7 +216,7 @@ class _Search:
         if self.window.notice_role == "user":
             return self._folded(kept, text)
         role = self.head_role if self.window.notice_role == "auto" else "system"
-        tokens = 3 + self.meter.text(role) + self.meter.text(text) if self.meter else 0
+        tokens = self.window.figures.message + self.meter.text(role) + self.meter.text(text) if self.meter else 0
         return _Placed(role, None, len(text), tokens)
 
     def _folded(self, kept: _Kept, text: str) -> _Placed | None:
@@ -509,11 +513,24 @@ def _plan_thena(window: Window, messages: Any) -> Plan:
     return Plan(indices, edits, notice, report)
 
 
-def count_messages(messages: Any, tokenizer: Tokenizer, format: str, tools: Any, system: Any) -> int:
+def figures(model: str | None) -> dict[str, int]:
+    """The figures of a model by name; without one those that are counted with where nothing is said."""
+    return asdict(DEFAULT if model is None else Figures.of(model))
+
+
+def count_messages(
+    messages: Any,
+    tokenizer: Tokenizer,
+    format: str,
+    tools: Any,
+    system: Any,
+    figures: Figures | None = None,
+    model: str | None = None,
+) -> int:
     """Tokens of a request."""
-    meter = Meter(tokenizer)
+    meter = Meter(tokenizer, resolve(figures, model, tokenizer.name))
     facts = _read_all(messages, format, names=True)
-    return 3 + sum(map(meter.message, facts)) + meter.tools(tools) + meter.system(system)
+    return meter.figures.reply + sum(map(meter.message, facts)) + meter.tools(tools) + meter.system(system)
 
 
 def check(messages: Any, format: str) -> list[Violation]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Never, ParamSpec, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
 from . import engine, middleware
+from .engine import Tokenizer
 from .errors import OptionError
 from .options import Options, WindowOptions, check_format, check_model
 from .report import Plan, Trimmed, TrimReport, Violation
 from .tokens import TokenizerLike, choose
+
+if TYPE_CHECKING:
+    from .figures import Figures, FiguresLike
 
 __all__ = ["ContextWindow", "check", "context_window", "count", "trim"]
 
@@ -150,6 +154,7 @@ def context_window(
     reserve_tokens: SupportsIndex = 0,
     tokenizer: TokenizerLike | None = None,
     model: str | None = None,
+    figures: FiguresLike | None = None,
     format: str = "auto",
     start: Literal["user", "any"] = "user",
     notice: str | Literal[False] | None = None,
@@ -176,7 +181,9 @@ def context_window(
         reserve_tokens: tokens of ``max_tokens`` that are kept free for the reply.
         tokenizer: how tokens are counted: the name of an encoding or model, a ``backcut.tokenizer(...)``, an object with
             ``encode``, or a function from a text to a whole number. ``o200k_base`` where neither this nor ``model`` is given.
-        model: the OpenAI model whose encoding counts; ``tokenizer`` wins.
+        model: the OpenAI model whose encoding counts; ``tokenizer`` wins. What pictures cost is this model's in any case, also that
+            of a Claude or Gemini model.
+        figures: what counts besides text, as :class:`Figures`; or by name those that are different from the model's.
         format: the wire format of the messages; ``auto`` decides from their shape.
         start: what the kept part may begin with: a ``user`` turn only, or ``any`` group.
         notice: the text that stands for what was cut: ``None`` for the default text, ``False`` to cut silently.
@@ -236,6 +243,7 @@ def count(
     *,
     tokenizer: TokenizerLike | None = None,
     model: str | None = None,
+    figures: FiguresLike | None = None,
     format: str = "auto",
     tools: Tools = None,
     system: System = None,
@@ -245,7 +253,8 @@ def count(
     Args:
         messages_or_text: a history, counted with the overhead of its format; or a text, counted without any.
         tokenizer: how tokens are counted, as for :func:`context_window`; ``o200k_base`` where neither this nor ``model`` is given.
-        model: the OpenAI model whose encoding counts; ``tokenizer`` wins.
+        model: the OpenAI model whose encoding counts; ``tokenizer`` wins. What pictures cost is this model's in any case.
+        figures: what counts besides text, as for :func:`context_window`.
         format: the wire format of the messages.
         tools: tool schemas of the request, counted too.
         system: system text outside of the array, counted too.
@@ -258,9 +267,10 @@ def count(
         FormatError: the history cannot be read as the format says.
     """
     counter = choose(tokenizer, check_model(model))
+    counted = None if figures is None else _figures(figures, model, counter)
     wire = check_format(format)
     if not isinstance(messages_or_text, str):
-        return engine.count_messages(messages_or_text, counter, wire, tools, system)
+        return engine.count_messages(messages_or_text, counter, wire, tools, system, counted, model)
     for name, value in (("tools", tools), ("system", system)):
         if value is not None:
             raise OptionError(name, value, "is a part of a request: give messages, not a text")
@@ -300,6 +310,8 @@ def _engine_window(options: Options) -> engine.Window:
         reserve_tokens=reserve,
         max_chars_per_tool=_bounded(options.max_chars_per_tool),
         tokenizer=choose(options.tokenizer, options.model) if asked else None,
+        figures=options.figures,
+        model=options.model,
         start=options.start,
         notice=None if silent or options.notice is False else options.notice,
         notice_role=options.notice_role,
@@ -309,6 +321,13 @@ def _engine_window(options: Options) -> engine.Window:
         thinking=options.thinking,
         compat=options.compat,
     )
+
+
+def _figures(given: FiguresLike, model: str | None, counter: Tokenizer) -> Figures:
+    """The figures to count with, of which some or all were given."""
+    from .figures import check, resolve  # slow to import, so only for whoever asks
+
+    return resolve(check(given), model, counter.name)
 
 
 def _bounded(ceiling: int | None) -> int | None:

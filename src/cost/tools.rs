@@ -1,7 +1,7 @@
 //! Tokens of tool schemas. Source: openai-cookbook, "How to count tokens with tiktoken", section 6, walked through nested
 //! schemas. `docs/rules.md`, section 2.
 
-use super::{FIGURES, place};
+use super::{Figures, place};
 use crate::error::{Error, Foreign};
 use crate::format::misfit_beside;
 use crate::tokens::Counter;
@@ -14,7 +14,11 @@ const DEEPEST: usize = 64;
 const LARGEST: usize = 100_000;
 
 /// Tokens of a request's tools. O(schema size).
-pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
+pub(crate) fn tools<V: Value>(
+    tools: &V,
+    figures: &Figures,
+    counter: &dyn Counter<V::Text>,
+) -> Result<u64, Error> {
     let Some(len) = tools.list() else {
         return Err(misfit_beside("tools", tools, "a list of tools"));
     };
@@ -24,13 +28,22 @@ pub(crate) fn tools<V: Value>(tools: &V, counter: &dyn Counter<V::Text>) -> Resu
         if !is_tool(&tool)? {
             return Err(misfit_beside(place("tools", k), &tool, TOOL));
         }
-        sum += counter.tool_frame()
-            + one_tool(&tool, counter).map_err(|error| match error {
+        let mut walk = Schemas {
+            figures,
+            counter,
+            parts: 0,
+        };
+        sum += u64::from(figures.tool)
+            + walk.tool(&tool).map_err(|error| match error {
                 Walk::TooLarge => misfit_beside(place("tools", k), &tool, SCHEMA),
                 Walk::Foreign(foreign) => Error::Foreign(foreign),
             })?;
     }
-    Ok(if len == 0 { 0 } else { sum + FIGURES.tools_end })
+    Ok(if len == 0 {
+        0
+    } else {
+        sum + u64::from(figures.tools_end)
+    })
 }
 
 const SCHEMA: &str = "a schema of at most 100,000 parts, nested at most 64 deep";
@@ -60,107 +73,108 @@ impl From<Foreign> for Walk {
     }
 }
 
-fn one_tool<V: Value>(tool: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Walk> {
-    let record =
-        |key| -> Result<Option<V>, Foreign> { Ok(tool.get(key)?.filter(Value::is_record)) };
-    let inner = record(Key::Function)?
-        .or(record(Key::Custom)?)
-        .unwrap_or_else(|| tool.clone());
-    let mut line = string(&inner, Key::Name)?;
-    line.push(':');
-    line.push_str(&description(&inner)?);
-    let schema = match inner.get(Key::Parameters)? {
-        Some(schema) => Some(schema),
-        None => inner.get(Key::InputSchema)?,
-    };
-    let schema = schema.map_or(Ok(0), |schema| self::schema(&schema, counter, 0, &mut 0))?;
-    Ok(counter.count_str(&line)? + schema)
+/// A walk through the schemas of one tool.
+struct Schemas<'c, T> {
+    figures: &'c Figures,
+    counter: &'c dyn Counter<T>,
+    /// How many there were.
+    parts: usize,
 }
 
-/// What a schema costs beside its name and description: its choices, its properties, its items, its variants and definitions.
-fn schema<V: Value>(
-    schema: &V,
-    counter: &dyn Counter<V::Text>,
-    depth: usize,
-    parts: &mut usize,
-) -> Result<u64, Walk> {
-    if !schema.is_record() {
-        return Ok(0);
-    }
-    *parts += 1;
-    if depth > DEEPEST || *parts > LARGEST {
-        return Err(Walk::TooLarge);
-    }
-    let mut sum = enumeration(schema, counter)?;
-    for key in [Key::Properties, Key::Defs, Key::Definitions] {
-        let entries = schema
-            .get(key)?
-            .map_or(Ok(Vec::new()), |map| map.entries())?;
-        if key == Key::Properties && !entries.is_empty() {
-            sum += FIGURES.properties;
-        }
-        for (name, property) in entries {
-            sum += FIGURES.property + described(Some(&name), &property, counter)?;
-            sum += self::schema(&property, counter, depth + 1, parts)?;
-        }
-    }
-    for key in [Key::AnyOf, Key::OneOf, Key::AllOf] {
-        let variants = schema.get(key)?;
-        let count = variants.as_ref().and_then(Value::list).unwrap_or(0);
-        for variant in (0..count).filter_map(|k| variants.as_ref()?.item(k)) {
-            sum += FIGURES.property + described(None, &variant, counter)?;
-            sum += self::schema(&variant, counter, depth + 1, parts)?;
-        }
-    }
-    for key in [Key::Items, Key::AdditionalProperties] {
-        if let Some(inner) = schema.get(key)? {
-            sum += self::schema(&inner, counter, depth + 1, parts)?;
-        }
-    }
-    Ok(sum)
-}
-
-/// Tokens of `name:type:description`, without a name of `type:description`.
-fn described<V: Value>(
-    name: Option<&V::Text>,
-    schema: &V,
-    counter: &dyn Counter<V::Text>,
-) -> Result<u64, Walk> {
-    let mut line = String::new();
-    if let Some(name) = name {
-        line.push_str(&name.as_str());
+impl<T: Text> Schemas<'_, T> {
+    fn tool<V: Value<Text = T>>(&mut self, tool: &V) -> Result<u64, Walk> {
+        let record =
+            |key| -> Result<Option<V>, Foreign> { Ok(tool.get(key)?.filter(Value::is_record)) };
+        let inner = record(Key::Function)?
+            .or(record(Key::Custom)?)
+            .unwrap_or_else(|| tool.clone());
+        let mut line = string(&inner, Key::Name)?;
         line.push(':');
-    }
-    if schema.is_record() {
-        line.push_str(&kind(schema)?);
-    }
-    line.push(':');
-    if schema.is_record() {
-        line.push_str(&description(schema)?);
-    }
-    Ok(counter.count_str(&line)?)
-}
-
-/// E(property).
-fn enumeration<V: Value>(property: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Walk> {
-    let Some(list) = property.get(Key::Enum)? else {
-        return Ok(0);
-    };
-    let len = list.list().unwrap_or(0);
-    if len == 0 {
-        return Ok(0);
-    }
-    let mut sum = 0;
-    for item in (0..len).map_while(|k| list.item(k)) {
-        let text = match item.text() {
-            Some(text) => text.as_str().into_owned(),
-            None => item
-                .compact_json()?
-                .map_or_else(String::new, |json| json.as_str().into_owned()),
+        line.push_str(&description(&inner)?);
+        let schema = match inner.get(Key::Parameters)? {
+            Some(schema) => Some(schema),
+            None => inner.get(Key::InputSchema)?,
         };
-        sum += FIGURES.item + counter.count_str(&text)?;
+        let schema = schema.map_or(Ok(0), |schema| self.schema(&schema, 0))?;
+        Ok(self.counter.count_str(&line)? + schema)
     }
-    Ok(sum - FIGURES.enumeration)
+
+    /// What a schema costs beside its name and description: its choices, its properties, its items, its variants and definitions.
+    fn schema<V: Value<Text = T>>(&mut self, schema: &V, depth: usize) -> Result<u64, Walk> {
+        if !schema.is_record() {
+            return Ok(0);
+        }
+        self.parts += 1;
+        if depth > DEEPEST || self.parts > LARGEST {
+            return Err(Walk::TooLarge);
+        }
+        let mut sum = self.enumeration(schema)?;
+        for key in [Key::Properties, Key::Defs, Key::Definitions] {
+            let entries = schema
+                .get(key)?
+                .map_or(Ok(Vec::new()), |map| map.entries())?;
+            if key == Key::Properties && !entries.is_empty() {
+                sum += u64::from(self.figures.properties);
+            }
+            for (name, property) in entries {
+                sum += u64::from(self.figures.property) + self.described(Some(&name), &property)?;
+                sum += self.schema(&property, depth + 1)?;
+            }
+        }
+        for key in [Key::AnyOf, Key::OneOf, Key::AllOf] {
+            let variants = schema.get(key)?;
+            let count = variants.as_ref().and_then(Value::list).unwrap_or(0);
+            for variant in (0..count).filter_map(|k| variants.as_ref()?.item(k)) {
+                sum += u64::from(self.figures.property) + self.described(None, &variant)?;
+                sum += self.schema(&variant, depth + 1)?;
+            }
+        }
+        for key in [Key::Items, Key::AdditionalProperties] {
+            if let Some(inner) = schema.get(key)? {
+                sum += self.schema(&inner, depth + 1)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Tokens of `name:type:description`, without a name of `type:description`.
+    fn described<V: Value<Text = T>>(&self, name: Option<&T>, schema: &V) -> Result<u64, Walk> {
+        let mut line = String::new();
+        if let Some(name) = name {
+            line.push_str(&name.as_str());
+            line.push(':');
+        }
+        if schema.is_record() {
+            line.push_str(&kind(schema)?);
+        }
+        line.push(':');
+        if schema.is_record() {
+            line.push_str(&description(schema)?);
+        }
+        Ok(self.counter.count_str(&line)?)
+    }
+
+    /// E(property).
+    fn enumeration<V: Value<Text = T>>(&self, property: &V) -> Result<u64, Walk> {
+        let Some(list) = property.get(Key::Enum)? else {
+            return Ok(0);
+        };
+        let len = list.list().unwrap_or(0);
+        if len == 0 {
+            return Ok(0);
+        }
+        let mut sum = 0;
+        for item in (0..len).map_while(|k| list.item(k)) {
+            let text = match item.text() {
+                Some(text) => text.as_str().into_owned(),
+                None => item
+                    .compact_json()?
+                    .map_or_else(String::new, |json| json.as_str().into_owned()),
+            };
+            sum += u64::from(self.figures.item) + self.counter.count_str(&text)?;
+        }
+        Ok(sum.saturating_sub(self.figures.enumeration.into()))
+    }
 }
 
 /// The string under a key; empty where there is none.

@@ -1,7 +1,7 @@
 //! What belongs to the request as a whole: its fixed tokens, its count, and the roles of all its messages.
 
 use super::TextOf;
-use crate::cost::{self, FIGURES, Meter};
+use crate::cost::{self, Figures, Meter};
 use crate::error::Error;
 use crate::facts::Role;
 use crate::format::chat::{self, Reading, Shorten};
@@ -11,23 +11,24 @@ use crate::value::{History, Value};
 
 /// Tokens of a whole request: messages, `tools`, and `system` text that stands outside the array. O(text).
 ///
-/// `format`: `None` decides from the shape.
+/// `format`: `None` decides from the shape. `figures`: what is counted beside text, [`Figures::of`] a model.
 ///
 /// # Errors
 /// [`Error`]: a message, a tool or a system text that cannot be read, or what the caller's own code raised.
 pub fn count<H: History>(
     history: &H,
     format: Option<Format>,
+    figures: &Figures,
     counter: &dyn Counter<TextOf<H>>,
     tools: Option<&H::Value>,
     system: Option<&H::Value>,
 ) -> Result<u64, Error> {
     let auto = format.is_none();
     check_roles(history, auto, 0, history.len())?;
-    let mut sum = fixed_tokens(Some(counter), tools, system)?;
+    let mut sum = fixed_tokens(figures, Some(counter), tools, system)?;
     for index in 0..history.len() {
         let message = history.message(index)?;
-        let mut meter = Meter::new(Some(counter), None, false);
+        let mut meter = Meter::new(figures, Some(counter), None, false);
         let reading = Reading {
             auto,
             shorten: Shorten::Not,
@@ -42,24 +43,29 @@ pub fn count<H: History>(
 
 /// Tokens of a request beside its messages; 0 where they are not asked for.
 pub(super) fn fixed_tokens<V: Value>(
+    figures: &Figures,
     counter: Option<&dyn Counter<V::Text>>,
     tools: Option<&V>,
     system: Option<&V>,
 ) -> Result<u64, Error> {
     let Some(counter) = counter else { return Ok(0) };
-    let mut sum = FIGURES.reply;
+    let mut sum = u64::from(figures.reply);
     if let Some(tools) = tools {
-        sum += cost::tools(tools, counter)?;
+        sum += cost::tools(tools, figures, counter)?;
     }
     if let Some(system) = system {
-        sum += system_tokens(system, counter)?;
+        sum += system_tokens(system, figures, counter)?;
     }
     Ok(sum)
 }
 
 /// `system` counts as one message.
-fn system_tokens<V: Value>(system: &V, counter: &dyn Counter<V::Text>) -> Result<u64, Error> {
-    let mut sum = FIGURES.message + counter.role(Role::System)?;
+fn system_tokens<V: Value>(
+    system: &V,
+    figures: &Figures,
+    counter: &dyn Counter<V::Text>,
+) -> Result<u64, Error> {
+    let mut sum = u64::from(figures.message) + counter.role(Role::System)?;
     if let Some(text) = system.text() {
         return Ok(sum + counter.count(&text)?);
     }

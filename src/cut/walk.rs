@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::TextOf;
-use crate::cost::{FIGURES, Meter, longest_worth_counting};
+use crate::cost::{Meter, longest_worth_counting};
 use crate::error::{Ceiling, Error};
 use crate::facts::{Role, Tie};
 use crate::format::Format;
@@ -134,7 +134,7 @@ impl<'a, H: History> Walk<'a, H> {
             if !role.is_system() {
                 break;
             }
-            let mut meter = Meter::new(counter, walk.longest, false);
+            let mut meter = Meter::new(&limits.figures, counter, walk.longest, false);
             chat::read(&message, reading, &mut meter, &mut Vec::new())
                 .map_err(|error| error.at(index))?;
             walk.base.tokens += meter.tokens;
@@ -333,7 +333,7 @@ impl<'a, H: History> Walk<'a, H> {
         }
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
-        let mut meter = Meter::new(counter, self.longest, measured);
+        let mut meter = Meter::new(&self.limits.figures, counter, self.longest, measured);
         let read = chat::read(&message, self.reading, &mut meter, &mut self.ties)
             .map_err(|error| error.at(index))?;
         if measured {
@@ -378,7 +378,7 @@ impl<'a, H: History> Walk<'a, H> {
             Some((of, size)) if of == task => Ok(size),
             _ => {
                 let message = self.history.message(task)?;
-                let mut meter = Meter::new(self.counter, self.longest, false);
+                let mut meter = Meter::new(&self.limits.figures, self.counter, self.longest, false);
                 chat::read(&message, self.reading, &mut meter, &mut Vec::new())
                     .map_err(|error| error.at(task))?;
                 let size = Size {
@@ -410,7 +410,9 @@ impl<'a, H: History> Walk<'a, H> {
         };
         let tokens = match self.counter {
             Some(counter) => {
-                FIGURES.message + counter.role(self.notice_role())? + counter.count_str(text)?
+                u64::from(self.limits.figures.message)
+                    + counter.role(self.notice_role())?
+                    + counter.count_str(text)?
             }
             None => 0,
         };
@@ -448,7 +450,7 @@ impl<'a, H: History> Walk<'a, H> {
             }),
             NoticePlace::Before(text) => {
                 // As the turn was metered: a text that cannot fit is not tokenized here either.
-                let meter = || Meter::new(self.counter, self.longest, false);
+                let meter = || Meter::new(&self.limits.figures, self.counter, self.longest, false);
                 let (mut less, mut more) = (meter(), meter());
                 less.text(&text)?;
                 more.text_behind(&format!("{notice}\n\n"), &text)?;

@@ -139,7 +139,7 @@ pub(crate) fn read<V: Value>(
             }
         }
         if audio.is_some() {
-            meter.media(Media::Audio);
+            meter.media(Media::Audio(None));
         }
     }
     if let Some(name) = name {

@@ -14,7 +14,6 @@ use rustc_hash::FxBuildHasher;
 use super::memo::Memo;
 use super::value::Str;
 use crate::cap::TextCut;
-use crate::cost::FIGURES;
 use crate::error::Foreign;
 use crate::facts::Role;
 use crate::tokens::{Counter, Encoding, Keep, truncate};
@@ -59,7 +58,7 @@ impl Tokenizer {
     }
 
     #[getter]
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.name
     }
 
@@ -312,11 +311,6 @@ impl<'py> Counter<Str<'py>> for Counting<'_> {
             roles[role as usize] = self.count_str(role.name())?;
         }
         Ok(self.tokenizer.roles.get_or_init(|| roles)[role as usize])
-    }
-
-    fn tool_frame(&self) -> u64 {
-        // By name, so that somebody else's cl100k_base counts like ours.
-        Encoding::of(&self.tokenizer.name).map_or(FIGURES.tool, Encoding::tool_frame)
     }
 
     fn is_bytewise(&self) -> bool {

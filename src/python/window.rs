@@ -5,9 +5,10 @@ use std::num::NonZeroU64;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 
 use super::errors::raise;
+use super::figures;
 use super::names::Names;
 use super::result;
 use super::seen::Seen;
@@ -59,8 +60,8 @@ fn format(name: &str) -> PyResult<Option<Format>> {
 impl Window {
     #[new]
     #[pyo3(signature = (
-        *, format, max_turns, max_chars, max_tokens, reserve_tokens, max_chars_per_tool, tokenizer, start, notice, notice_role,
-        tool_keep, trim_to, on_overflow, thinking, compat
+        *, format, max_turns, max_chars, max_tokens, reserve_tokens, max_chars_per_tool, tokenizer, figures, model, start,
+        notice, notice_role, tool_keep, trim_to, on_overflow, thinking, compat
     ))]
     #[allow(clippy::too_many_arguments)] // the options, each by its name
     fn new(
@@ -71,6 +72,8 @@ impl Window {
         reserve_tokens: u64,
         max_chars_per_tool: Option<usize>,
         tokenizer: Option<Py<Tokenizer>>,
+        figures: Option<&Bound<'_, PyAny>>,
+        model: Option<&Bound<'_, PyString>>,
         start: &str,
         notice: Option<String>,
         notice_role: &str,
@@ -120,12 +123,17 @@ impl Window {
                 ("head_tail", ToolKeep::HeadTail),
             ],
         )?;
+        let counts_as = tokenizer
+            .as_ref()
+            .map_or("", |tokenizer| tokenizer.get().name());
+        let figures = figures::resolve(figures, model, counts_as)?;
         let limits = Limits {
             format,
             max_turns: ceiling("max_turns", max_turns)?,
             max_chars: ceiling("max_chars", max_chars)?,
             max_tokens: ceiling("max_tokens", tokens)?,
             cap: max_chars_per_tool.map(|chars| Cap { chars, keep }),
+            figures,
             start: choice(
                 "start",
                 start,
@@ -225,16 +233,19 @@ impl Window {
 
 /// Tokens of a whole request.
 #[pyfunction]
-#[pyo3(signature = (messages, tokenizer, format, tools, system))]
+#[pyo3(signature = (messages, tokenizer, format, tools, system, figures = None, model = None))]
 pub fn count_messages(
     messages: &Bound<'_, PyAny>,
     tokenizer: &Tokenizer,
     format: &str,
     tools: Option<Bound<'_, PyAny>>,
     system: Option<Bound<'_, PyAny>>,
+    figures: Option<&Bound<'_, PyAny>>,
+    model: Option<&Bound<'_, PyString>>,
 ) -> PyResult<u64> {
     let py = messages.py();
     let format = self::format(format)?;
+    let figures = figures::resolve(figures, model, tokenizer.name())?;
     let (names, uninterrupted) = (Names::new(), Cell::new(0));
     let (tools, system) = (
         tools.map(|value| Object::new(value, &names)),
@@ -245,6 +256,7 @@ pub fn count_messages(
             crate::cut::count(
                 &history,
                 format,
+                &figures,
                 &tokenizer.counting(&uninterrupted),
                 tools.as_ref(),
                 system.as_ref(),

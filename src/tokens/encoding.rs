@@ -2,7 +2,6 @@
 
 use super::engine::{CL100K, Engine, O200K, P50K, R50K};
 use super::layout::LONGEST;
-use crate::cost::FIGURES;
 
 /// A built-in encoding. Its vocabulary lies in the library itself, as tables that are read in place: there is nothing to load,
 /// and threads and processes share them.
@@ -91,14 +90,5 @@ impl Encoding {
             at = self.engine().end(text, start);
             (at > start).then(|| &text[start..at])
         })
-    }
-
-    /// Tokens that frame one tool: the cookbook's 7 for gpt-4o, 10 for gpt-4.
-    #[must_use]
-    pub const fn tool_frame(self) -> u64 {
-        match self {
-            Self::Cl100kBase => FIGURES.tool + 3,
-            _ => FIGURES.tool,
-        }
     }
 }

@@ -164,10 +164,6 @@ impl Counter<Str<'_>> for Exact {
         Ok(self.0.count(text))
     }
 
-    fn tool_frame(&self) -> u64 {
-        self.0.tool_frame()
-    }
-
     fn is_bytewise(&self) -> bool {
         true
     }

@@ -74,7 +74,7 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
     add_options(trim)
     count = command("count", "count the tokens of conversations, by message and by role")
     count.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
-    add_options(count, "model", "tokenizer", "format")
+    add_options(count, "model", "tokenizer", "figures", "format")
     check = command("check", "list what a provider would refuse")
     add_options(check, "format")
     explain = command("explain", "show message by message what trim would do, and why")

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Counts every conversation of the input, or all of it as one text."""
     from .. import OptionError, count
 
-    options = given(arguments, "model", "tokenizer", "format")
+    options = given(arguments, "model", "tokenizer", "figures", "format")
     try:
         count("", **options)  # what is wrong with the options is not the input's fault
     except OptionError as error:

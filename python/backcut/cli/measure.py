@@ -28,7 +28,7 @@ class Request(NamedTuple):
 
 
 def _counting(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in ("tokenizer", "model", "format") if name in options}
+    return {name: options[name] for name in ("tokenizer", "model", "figures", "format") if name in options}
 
 
 def request(messages: Sequence[Any], tools: Any, system: Any, options: dict[str, Any]) -> Request:

@@ -38,12 +38,21 @@ def _number(value: str) -> float:
         raise argparse.ArgumentTypeError(f"expected a number, found {value!r}") from None
 
 
+def _figure(value: str) -> tuple[str, int]:
+    name, sign, number = _text(value).partition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"expected NAME=N, found {value!r}")
+    return name.strip().replace("-", "_"), _whole(number)
+
+
 class _Option(NamedTuple):
     name: str
     kind: Callable[[str], Any]
     shown: str
     help: str
     choices: tuple[str, ...] | None = None
+    flag: str = ""
+    """Its name on the command line, where that is another; it may be given more than once then."""
 
 
 _OPTIONS = (
@@ -54,6 +63,7 @@ _OPTIONS = (
     _Option("reserve_tokens", _whole, "N", "tokens of --max-tokens to keep free for the reply"),
     _Option("model", _text, "NAME", "count tokens as this model does"),
     _Option("tokenizer", _text, "NAME", "count tokens in this encoding (default: o200k_base)"),
+    _Option("figures", _figure, "NAME=N", "count N tokens for this, such as image=1000; may be given again", flag="--figure"),
     _Option("format", _text, "NAME", "wire format of the messages (default: auto)"),
     _Option("start", str, "", "what the kept messages may begin with (default: user)", ("user", "any")),
     _Option("notice", _text, "TEXT", "text that stands for what was cut"),
@@ -74,7 +84,8 @@ _NAMED = re.compile(rf"\b(?=\w+_)({_NAMES})\b")
 
 def _spelled(option: str) -> str:
     """The name of an option of the API as it is on the command line."""
-    return "--" + option.replace("_", "-")
+    flag = next((each.flag for each in _OPTIONS if each.name == option), "")
+    return flag or "--" + option.replace("_", "-")
 
 
 def in_words(error: OptionError) -> str:
@@ -97,6 +108,8 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
         home = group.add_mutually_exclusive_group() if option.name == "notice" else group
         home.add_argument(
             _spelled(option.name),
+            dest=option.name,
+            action="append" if option.flag else "store",
             type=option.kind,
             metavar=option.shown or None,
             choices=option.choices,
@@ -112,7 +125,10 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     """The options of the API that were given on the command line; of these names only, if there are any."""
     known = vars(arguments)
-    return {option.name: known[option.name] for option in _OPTIONS if option.name in known and (not names or option.name in names)}
+    found = {option.name: known[option.name] for option in _OPTIONS if option.name in known and (not names or option.name in names)}
+    if "figures" in found:
+        found["figures"] = dict(found["figures"])
+    return found
 
 
 def make_window(options: dict[str, Any]) -> ContextWindow:

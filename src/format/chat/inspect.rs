@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Read, Reading, Shorten, read};
 use crate::check::Flaw;
-use crate::cost::Meter;
+use crate::cost::{FIGURES, Meter};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Tie};
 use crate::value::{Key, Text, Value};
@@ -15,7 +15,7 @@ pub(crate) fn inspect<V: Value>(
     message: &V,
     auto: bool,
 ) -> Result<(Links<V::Text>, Vec<Flaw>), ReadError> {
-    let mut meter = Meter::new(None, None, false);
+    let mut meter = Meter::new(&FIGURES, None, None, false);
     let mut ties = Vec::new();
     let how = Reading {
         auto,

@@ -2,7 +2,7 @@
 
 use super::{Reading, parts};
 use crate::cap::{self, PartCut};
-use crate::cost::Meter;
+use crate::cost::{FIGURES, Meter};
 use crate::error::ReadError;
 use crate::facts::Role;
 use crate::value::{Key, Text, Value};
@@ -105,7 +105,7 @@ pub(crate) fn thena<V: Value>(
     auto: bool,
     cap: Option<usize>,
 ) -> Result<(u64, Option<Box<Capped>>), ReadError> {
-    let mut meter = Meter::new(None, None, false);
+    let mut meter = Meter::new(&FIGURES, None, None, false);
     let Some(content) = message.get(Key::Content)? else {
         return Ok((0, None));
     };

@@ -5,6 +5,7 @@ use crate::cap::{PartCut, Placed, TextCut};
 use crate::cost::{Media, Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::format::misfit;
+use crate::media::{self, Duration, ImageSize};
 use crate::value::{Key, Text, Value};
 
 /// Meters a content. `beside_calls`: the message has `tool_calls`.
@@ -133,8 +134,10 @@ fn one<V: Value>(
             None => Err(ReadError::Misfit(misfit::<V>(path(), None, "a string"))),
         }
     };
-    if let Some(media) = media(part, kind.as_deref())? {
-        meter.media(media);
+    if let Some(kind) = kind.as_deref().and_then(MediaKind::of) {
+        if meter.wants_media() {
+            meter.media(media(part, kind)?);
+        }
         return Ok(());
     }
     match kind.as_deref() {
@@ -155,15 +158,25 @@ fn one<V: Value>(
     Ok(())
 }
 
-/// What a part of that type costs by the piece.
-fn media<V: Value>(part: &V, kind: Option<&str>) -> Result<Option<Media>, Foreign> {
-    Ok(Some(match kind.unwrap_or_default() {
-        "image_url" | "image" | "input_image" if is_low(part)? => Media::ImageLow,
-        "image_url" | "image" | "input_image" => Media::Image,
-        "input_audio" | "audio" | "audio_url" => Media::Audio,
-        "file" | "document" | "document_url" | "input_file" | "video" | "video_url" => Media::File,
-        _ => return Ok(None),
-    }))
+/// Parts that cost by the piece, by their type.
+#[derive(Clone, Copy)]
+enum MediaKind {
+    Image,
+    Audio,
+    File,
+}
+
+impl MediaKind {
+    fn of(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "image_url" | "image" | "input_image" => Self::Image,
+            "input_audio" | "audio" | "audio_url" => Self::Audio,
+            "file" | "document" | "document_url" | "input_file" | "video" | "video_url" => {
+                Self::File
+            }
+            _ => return None,
+        })
+    }
 }
 
 fn is_media<V: Value>(part: &V) -> Result<bool, Foreign> {
@@ -171,19 +184,65 @@ fn is_media<V: Value>(part: &V) -> Result<bool, Foreign> {
         return Ok(false);
     }
     let kind = part.get(Key::Type)?;
-    Ok(media(part, kind.as_ref().and_then(Value::word).as_deref())?.is_some())
+    let kind = kind.as_ref().and_then(Value::word);
+    Ok(kind.as_deref().and_then(MediaKind::of).is_some())
 }
 
-/// Whether an image is sent at low detail.
-fn is_low<V: Value>(part: &V) -> Result<bool, Foreign> {
-    let low = |value: V| value.word().is_some_and(|detail| detail == "low");
-    if part.get(Key::Detail)?.is_some_and(low) {
-        return Ok(true);
+/// What is known of a part of that kind.
+fn media<V: Value>(part: &V, kind: MediaKind) -> Result<Media, Foreign> {
+    Ok(match kind {
+        MediaKind::Image => {
+            let image = part.get(Key::ImageUrl)?;
+            Media::Image {
+                low: is_low(part, image.as_ref())?,
+                size: image_size(part, image.as_ref())?,
+            }
+        }
+        MediaKind::Audio => Media::Audio(audio_length(part)?),
+        MediaKind::File => Media::File,
+    })
+}
+
+/// The text under a key of what may be a mapping.
+fn text_in<V: Value>(record: Option<&V>, key: Key) -> Result<Option<V::Text>, Foreign> {
+    match record.filter(|record| record.is_record()) {
+        Some(record) => Ok(record.get(key)?.and_then(|value| value.text())),
+        None => Ok(None),
     }
-    match part.get(Key::ImageUrl)? {
-        Some(image) if image.is_record() => Ok(image.get(Key::Detail)?.is_some_and(low)),
-        _ => Ok(false),
+}
+
+/// Whether an image is sent at low detail. `image`: what stands under `image_url`.
+fn is_low<V: Value>(part: &V, image: Option<&V>) -> Result<bool, Foreign> {
+    for record in [Some(part), image] {
+        if text_in(record, Key::Detail)?.is_some_and(|detail| detail.as_str() == "low") {
+            return Ok(true);
+        }
     }
+    Ok(false)
+}
+
+/// The size of an image that is sent along in base64: in a data URL, or in a source as Anthropic has it.
+fn image_size<V: Value>(part: &V, image: Option<&V>) -> Result<Option<ImageSize>, Foreign> {
+    let url = match image.and_then(Value::text) {
+        Some(url) => Some(url),
+        None => text_in(image, Key::Url)?,
+    };
+    if let Some(url) = url {
+        return Ok(media::data_of(&url.as_str()).and_then(media::size));
+    }
+    let source = part.get(Key::Source)?;
+    let kind = text_in(source.as_ref(), Key::Type)?;
+    if kind.is_none_or(|kind| kind.as_str() != "base64") {
+        return Ok(None);
+    }
+    let data = text_in(source.as_ref(), Key::Data)?;
+    Ok(data.and_then(|data| media::size(&data.as_str())))
+}
+
+/// The length of a sound that is sent along in base64.
+fn audio_length<V: Value>(part: &V) -> Result<Option<Duration>, Foreign> {
+    let data = text_in(part.get(Key::InputAudio)?.as_ref(), Key::Data)?;
+    Ok(data.and_then(|data| media::duration(&data.as_str(), data.chars())))
 }
 
 /// Meters the texts of a part that nobody knows.
