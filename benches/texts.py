@@ -145,12 +145,14 @@ def _documents() -> Iterator[str]:
     for module in _modules():
         yield "\n\n".join(re.findall(r'"""(.*?)"""', module, re.DOTALL))
     for package in importlib.metadata.distributions():
-        yield str(package.metadata.get_payload() or "").replace("\r\n", "\n")
+        _, _, description = (package.read_text("METADATA") or "").partition("\n\n")
+        yield description
 
 
 def _is_prose(paragraph: str) -> bool:
     plain = sum(sign.isalpha() or sign in " ,.\n" for sign in paragraph)
-    return len(paragraph) >= 60 and plain >= 0.93 * len(paragraph)
+    # What spells a special token is a matter of its own: not all libraries can count it as text.
+    return len(paragraph) >= 60 and plain >= 0.93 * len(paragraph) and "<|" not in paragraph
 
 
 def _answers() -> Iterator[str]:

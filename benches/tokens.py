@@ -50,6 +50,8 @@ class Question:
     """Whether it is a matter of times the reference, and ``asked`` too."""
     counts: tuple[str, ...] = ()
     """The counts that say whether it was done right."""
+    compared: bool = True
+    """Whether the best of the others is named."""
 
     @property
     def row(self) -> Row:
@@ -80,12 +82,14 @@ QUESTIONS = (
     Question("two threads / one, texts of 100 KB", "two threads, long", "×", asked=1.8),
     Question("two threads / one, texts of 2 KB", "two threads, short", "×"),
     Question("speed that another thread keeps during a long count", "other thread", "%", asked=80.0),
+    Question("(the two threads, if they hash: what the machine gives now)", "two threads, machine", "×", compared=False),
+    Question("(the other thread, if the first hashes)", "other thread, machine", "%", compared=False),
     Question("fresh process to the first count, without Python's own start", "whole process", "ms", True, 30.0),
     Question("import, load and first count", "whole", "ms", True),
     Question("load and first count, without the import", "alone", "ms", True, 30.0),
     Question("memory that it adds by the first count", "first memory", "MB", True),
     Question("memory that it adds in a warm minute", "minute memory", "MB", True, 40.0),
-    Question("size installed", "installed", "MB", True),
+    Question("size installed", "installed", "MB", True, compared=False),
 )
 
 
@@ -112,11 +116,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except peers.Absent as absent:
         raise SystemExit(f"nothing to compare with: {absent}") from None
     chosen = [name for name in LIBRARIES if name in {REFERENCE, *asked.only}]
-    absent = [name for name in chosen if importlib.util.find_spec(name) is None]
-    seen = {name: Seen(failed="not installed" if name in absent else "") for name in chosen}
+    missing = [name for name in chosen if importlib.util.find_spec(name) is None]
+    seen = {name: Seen(failed="not installed" if name in missing else "") for name in chosen}
     kinds = texts.load()
     facts = report.machine(asked.machine, "; ".join(f"{name}: {kind.source}" for name, kind in kinds.items()), tuple(LIBRARIES.values()))
-    facts |= {"encoding": asked.encoding, "rounds": str(rounds)} | dict.fromkeys((LIBRARIES[name] for name in absent), "not installed")
+    facts |= {"encoding": asked.encoding, "rounds": str(rounds)} | dict.fromkeys((LIBRARIES[name] for name in missing), "not installed")
     if asked.wheel:
         facts["wheel"] = f"{asked.wheel.name}, {asked.wheel.stat().st_size / 1e6:.1f} MB"
 
@@ -286,7 +290,7 @@ class Line:
         ours = self.absolute(OURS)
         best = min if self.question.less_is_better else max
         others = [name for name in self.seen if name != OURS and self.absolute(name) and not self.wrong(name)]
-        if not ours or not others or self.question.key == "installed":
+        if not ours or not others or not self.question.compared:
             return None
         name = best(others, key=lambda other: statistics.median(self.absolute(other)))
         theirs = self.absolute(name)
