@@ -52,6 +52,8 @@ class Question:
     """The counts that say whether it was done right."""
     compared: bool = True
     """Whether the best of the others is named."""
+    control: str = ""
+    """The figure that tells how much of it the machine gives at the moment."""
 
     @property
     def row(self) -> Row:
@@ -79,12 +81,12 @@ QUESTIONS = (
     *(Question(f"{name}, unseen", name, "ms", True, 5.0, True, counts=(name,)) for name in texts.hard(0)),
     Question("message of 60 bytes, equal to one before", "short again", "ns", True, 12.0, True, counts=("short",)),
     Question("message of 60 bytes, new, of known words", "short recut", "ns", True, 12.0, True, counts=("short",)),
-    Question("two threads / one, texts of 100 KB", "two threads, long", "×", asked=1.8),
+    Question("two threads / one, texts of 100 KB", "two threads, long", "×", asked=1.8, control="two threads, machine"),
     Question("two threads / one, texts of 2 KB", "two threads, short", "×"),
-    Question("speed that another thread keeps during a long count", "other thread", "%", asked=80.0),
+    Question("speed that another thread keeps during a long count", "other thread", "%", asked=80.0, control="other thread, machine"),
     Question("(the two threads, if they hash: what the machine gives now)", "two threads, machine", "×", compared=False),
     Question("(the other thread, if the first hashes)", "other thread, machine", "%", compared=False),
-    Question("fresh process to the first count, without Python's own start", "whole process", "ms", True, 30.0),
+    Question("fresh process to the first count, less Python's own start, by the clock", "whole process", "ms", True, 30.0),
     Question("import, load and first count", "whole", "ms", True),
     Question("load and first count, without the import", "alone", "ms", True, 30.0),
     Question("memory that it adds by the first count", "first memory", "MB", True),
@@ -282,7 +284,12 @@ class Line:
     @property
     def ours(self) -> Row:
         values = self.values(OURS)
-        return measured(dataclasses.replace(self.question.row, wrong=self.wrong(OURS)), values) if values else self.question.row
+        if not values:
+            return self.question.row
+        given = self.seen[OURS].figures.get(self.question.control)
+        # Where the machine itself gives less than is asked, to be short of it says nothing.
+        busy = given is not None and statistics.median(given) < (self.question.asked or 0.0)
+        return measured(dataclasses.replace(self.question.row, wrong=self.wrong(OURS), more_than=busy), values)
 
     @property
     def fastest(self) -> tuple[str, Row] | None:
