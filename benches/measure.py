@@ -73,17 +73,18 @@ print((done - start) / 1e6, (done - ready) / 1e6, tokens)
 """
 
 
-def _python(code: str, cache: str) -> str:
+def fresh_python(cache: str, *arguments: str) -> str:
+    """What a new Python prints."""
     # Byte code is kept away from the sources, and kept at all: an installed package has its own.
     env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | {"PYTHONPYCACHEPREFIX": cache}
-    return subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True).stdout
+    return subprocess.run([sys.executable, *arguments], env=env, check=True, capture_output=True, text=True).stdout
 
 
 def import_time(rounds: int) -> tuple[list[float], float]:
     """Milliseconds that ``import backcut`` adds to the start of Python, a figure a round, and those of the start itself."""
     with tempfile.TemporaryDirectory() as cache:
-        with_it = lambda: _python("import backcut", cache)  # noqa: E731
-        without = lambda: _python("pass", cache)  # noqa: E731
+        with_it = lambda: fresh_python(cache, "-c", "import backcut")  # noqa: E731
+        without = lambda: fresh_python(cache, "-c", "pass")  # noqa: E731
         interleave(1, with_it, without)
         loaded, bare = interleave(rounds, with_it, without)
     return [(a - b) * 1e3 for a, b in zip(loaded, bare, strict=True)], statistics.median(bare) * 1e3
@@ -92,6 +93,6 @@ def import_time(rounds: int) -> tuple[list[float], float]:
 def first_count(rounds: int) -> tuple[list[float], list[float], bool]:
     """Milliseconds to the first count with and without the import, and whether the count was right."""
     with tempfile.TemporaryDirectory() as cache:
-        _python(_FIRST_COUNT, cache)
-        seen = [_python(_FIRST_COUNT, cache).split() for _ in range(rounds)]
+        fresh_python(cache, "-c", _FIRST_COUNT)
+        seen = [fresh_python(cache, "-c", _FIRST_COUNT).split() for _ in range(rounds)]
     return [float(whole) for whole, _, _ in seen], [float(alone) for _, alone, _ in seen], all(tokens == "1" for _, _, tokens in seen)

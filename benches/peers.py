@@ -27,8 +27,8 @@ class Absent(Exception):  # noqa: N818 - not an error of anybody's
 
 
 @functools.cache
-def token_count() -> Callable[[str], int]:
-    """The length of tiktoken's encoding, vocabulary loaded."""
+def provide_vocabularies() -> None:
+    """From now on tiktoken finds its vocabularies without a network."""
     if importlib.util.find_spec("tiktoken") is None:
         raise Absent("tiktoken is not installed")
     sys.path.append(str(ROOT / "tests"))
@@ -42,6 +42,12 @@ def token_count() -> Callable[[str], int]:
         if missing is not None:
             raise Absent(missing)
         os.environ["TIKTOKEN_CACHE_DIR"] = folder.name
+
+
+@functools.cache
+def token_count() -> Callable[[str], int]:
+    """The length of tiktoken's encoding, vocabulary loaded."""
+    provide_vocabularies()
     import tiktoken
 
     encode = tiktoken.get_encoding("o200k_base").encode_ordinary

@@ -63,19 +63,20 @@ def measured(row: Row, values: Sequence[float]) -> Row:
     return dataclasses.replace(row, median=statistics.median(values), low=tenths[0], high=tenths[-1])
 
 
-def _figure(value: float, unit: str) -> str:
+def figure(value: float, unit: str) -> str:
+    """With as many digits as say something."""
     digits = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:,.{digits}f}{' ' * (unit != '×')}{unit}"
 
 
 def _cells(row: Row) -> list[str]:
     asked = (
-        "–" if row.asked is None else f"{'≥' if row.at_least else '≤'} {_figure(row.asked, row.unit).replace('.00', '').replace('.0', '')}"
+        "–" if row.asked is None else f"{'≥' if row.at_least else '≤'} {figure(row.asked, row.unit).replace('.00', '').replace('.0', '')}"
     )
     if row.median is None or row.low is None or row.high is None:
         return [row.what, asked, "–", "–", row.verdict, row.answer]
-    spread = "one run" if row.low == row.high else f"{_figure(row.low, row.unit)} to {_figure(row.high, row.unit)}"
-    return [row.what, asked, f"{'> ' * row.more_than}{_figure(row.median, row.unit)}", spread, row.verdict, row.answer]
+    spread = "one run" if row.low == row.high else f"{figure(row.low, row.unit)} to {figure(row.high, row.unit)}"
+    return [row.what, asked, f"{'> ' * row.more_than}{figure(row.median, row.unit)}", spread, row.verdict, row.answer]
 
 
 HEADING = ["what", "asked", "measured", "spread (10–90 %)", "", "answer"]
@@ -130,7 +131,7 @@ def update(path: Path, marker: str, text: str) -> None:
     path.write_text(found.sub(lambda _: block, page, count=1), encoding="utf-8")
 
 
-def machine(kind: str, source: str) -> dict[str, str]:
+def machine(kind: str, source: str, packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """What a figure depends on; nothing that tells whose machine it is."""
     facts: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
@@ -141,7 +142,7 @@ def machine(kind: str, source: str) -> dict[str, str]:
         "backcut": backcut.__version__ + (", twin in plain Python" if engine.PURE else ""),
         "input": source,
     }
-    for name in PACKAGES:
+    for name in packages:
         try:
             facts[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
