@@ -1,9 +1,12 @@
 //! Counting tokens.
 
+mod approximate;
 mod encoding;
+mod estimate;
 mod truncate;
 
 pub use encoding::Encoding;
+pub use estimate::Estimate;
 pub use truncate::{Keep, truncate};
 
 use crate::cap::TextCut;
