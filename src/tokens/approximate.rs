@@ -111,15 +111,33 @@ enum Class {
     Wide(u64),
 }
 
-/// The whole table.
+/// The classes of ASCII, looked up: most texts have little else.
+static ASCII: [Class; 128] = {
+    let mut table = [Class::Sign; 128];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'a'..=b'z' => Class::Letter(0),
+            b'A'..=b'Z' => Class::Capital,
+            b'0'..=b'9' => Class::Digit,
+            b' ' | b'\t' | 0xb | 0xc => Class::Blank,
+            b'\n' | b'\r' => Class::Break,
+            _ => Class::Sign,
+        };
+        byte += 1;
+    }
+    table
+};
+
 fn class(c: char) -> Class {
+    ASCII
+        .get(c as usize)
+        .copied()
+        .unwrap_or_else(|| beyond_ascii(c))
+}
+
+fn beyond_ascii(c: char) -> Class {
     match c {
-        'a'..='z' => Class::Letter(0),
-        ' ' | '\t' | '\u{b}' | '\u{c}' => Class::Blank,
-        '\n' | '\r' => Class::Break,
-        'A'..='Z' => Class::Capital,
-        '0'..='9' => Class::Digit,
-        '\0'..='\u{7f}' => Class::Sign,
         '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' => Class::Blank,
         '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => Class::Blank,
         '\u{c0}'..='\u{24f}' => Class::Letter(100),
