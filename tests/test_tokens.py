@@ -61,6 +61,12 @@ class Plain:
         return 1
 
 
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model was registered yet."""
+    monkeypatch.setattr("backcut.models._registered", {})
+
+
 # Names and models.
 
 
@@ -80,7 +86,7 @@ def test_the_table_knows_no_other_models(name: str) -> None:
     assert encoding_of(name) is None
 
 
-def test_every_suggested_name_is_one() -> None:
+def test_every_suggested_name_is_one(fresh: None) -> None:
     others = [APPROXIMATE, *(estimate.name for estimate in ESTIMATES)]
     for name in known_names():
         model = name.removesuffix("...")
@@ -254,11 +260,6 @@ def test_built_in_tokenizers_pickle(name: str) -> None:
 
 
 # Models that users add.
-
-
-@pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backcut.models._registered", {})
 
 
 def test_a_registered_model_has_its_tokenizer(fresh: None) -> None:

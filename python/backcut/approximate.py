@@ -20,8 +20,8 @@ UNIT = 100
 # A sign that repeats the one before it; another one behind two different ones; what is no ASCII likewise.
 _REPEAT, _ANOTHER, _WIDE_REPEAT = 2, 30, 6
 
-# No token has more spaces than this, and few have so many line ends and blanks mixed.
-_BLANKS, _LINES = 128, 32
+# No token has more spaces than this, and few have more line ends. Line ends, blanks and line ends again still are one token.
+_BLANKS, _LINES, _MIXED = 128, 16, 2
 
 # Behind so many bytes of letters and digits with nothing between them a text is no language: base64, hashes, keys.
 _TANGLE = 16
@@ -67,6 +67,8 @@ _PIECE = re.compile(
     rf"|(?P<lines>[{_BLANK}\r\n]*[\r\n])|(?P<blanks>[{_BLANK}]+(?![^{_BLANK}\r\n])|[{_BLANK}])"
 )
 
+_RUN = re.compile(rf"[\r\n]+|[{_BLANK}]+")
+
 
 def price(text: str) -> int:
     """Hundredths of a token that ``text`` is estimated to have; never below 100/128 a byte."""
@@ -89,7 +91,8 @@ def _prices(text: str) -> Iterator[int]:
         elif signs:
             yield _signs(signs) + _REPEAT * len(piece["ends"])
         elif piece["lines"]:
-            yield UNIT * _parts(piece["lines"], _LINES)
+            turns = len(_RUN.findall(piece["lines"])) - 1
+            yield UNIT * (_parts(piece["lines"], _LINES) + max(0, turns - _MIXED))
         elif piece["blanks"]:
             yield UNIT * _parts(piece["blanks"], _BLANKS)
         else:

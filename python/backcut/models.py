@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -174,11 +173,11 @@ _ROUTES = frozenset(
         *("gemini", "google", "google-gla", "google-vertex", "google_genai", "vertex_ai", "vertex_ai_beta", "publishers", "models"),
     )
 )
-_REGION = re.compile(r"[a-z]{2}(-gov)?-[a-z]+-\d")
-_BEDROCK = re.compile(r"^(?:(?:us|us-gov|eu|apac|jp|au|ca|global)\.)?(?:anthropic|openai)\.(?=claude|gpt)")
-
-_VERSION = re.compile(r"(?<![\d.])(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+_REGION = r"[a-z]{2}(-gov)?-[a-z]+-\d"
+_BEDROCK = r"^(?:(?:us|us-gov|eu|apac|jp|au|ca|global)\.)?(?:anthropic|openai)\.(?=claude|gpt)"
+_VERSION = r"(?<![\d.])(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
 """The first number of a name that is no date, with the one behind it: 4.5 of ``claude-sonnet-4-5-20250929``."""
+# As text: compiling them takes longer than the whole rest of this file, and most programs never ask.
 
 
 def encoding_of(model: str) -> str | None:
@@ -212,15 +211,15 @@ def _bare(model: str) -> Iterator[str]:
     if colon and who in _ROUTES:  # as LangChain and pydantic-ai write it
         model = f"{who}/{rest}"
     *path, name = model.split("/")
-    if all(part in _ROUTES or _REGION.fullmatch(part) for part in path):
-        name = _BEDROCK.sub("", name, count=1)
+    if all(part in _ROUTES or re.fullmatch(_REGION, part) for part in path):
+        name = re.sub(_BEDROCK, "", name)
         yield name
         if path:
             yield name.partition(":")[0]  # without a variant, as in gpt-4o:extended
 
 
 def _estimate_of(model: str) -> str | None:
-    found = _VERSION.search(model)
+    found = re.search(_VERSION, model)
     version = (int(found[1]), int(found[2] or 0)) if found else None
     for estimate in ESTIMATES:
         if model.startswith(estimate.prefix) and (estimate.before is None or (version is not None and version < estimate.before)):
@@ -228,28 +227,23 @@ def _estimate_of(model: str) -> str | None:
     return None
 
 
-# What users add: a name, or the beginning of names with a * behind it, and what counts for them. A new dict each time, so that
-# whoever reads needs no lock.
+# What users add: a name, or the beginning of names with a * behind it, and what counts for them. Single operations of a dict
+# are safe between threads, so there is no lock.
 _registered: dict[str, Tokenizer] = {}
-_registering = Lock()
 
 
 def register(model: str, tokenizer: Tokenizer) -> None:
     """Makes ``tokenizer`` count for ``model``; a later call for the same name wins."""
-    global _registered
-    with _registering:
-        _registered = {**_registered, model: tokenizer}
+    _registered[model] = tokenizer
 
 
 def registered(model: str) -> Tokenizer | None:
     """What was registered for ``model``: under its very name, else under the longest beginning of it."""
-    names = _registered
-    if not names:
-        return None
-    if model in names and not model.endswith("*"):
-        return names[model]
-    fitting = [name for name in names if name.endswith("*") and model.startswith(name[:-1])]
-    return names[max(fitting, key=len)] if fitting else None
+    exact = None if model.endswith("*") else _registered.get(model)
+    if exact is not None:
+        return exact
+    fitting = [name for name in list(_registered) if name.endswith("*") and model.startswith(name[:-1])]
+    return _registered[max(fitting, key=len)] if fitting else None
 
 
 def known_names() -> list[str]:
@@ -257,6 +251,6 @@ def known_names() -> list[str]:
     models = [model for encoding in BUILT_IN for model in _NAMES.get(encoding, ())]
     beginnings = [f"{prefix}..." for prefix, _ in _PREFIXES if prefix.rstrip("-") not in models]
     families = dict.fromkeys(f"{estimate.prefix}..." for estimate in ESTIMATES)
-    own = [name.replace("*", "...") for name in _registered]
+    own = [name.replace("*", "...") for name in list(_registered)]
     names = [*BUILT_IN, APPROXIMATE, *(estimate.name for estimate in ESTIMATES), *models, *beginnings, *families, *own]
     return list(dict.fromkeys(names))

@@ -10,15 +10,10 @@ from typing import Any
 from .engine import Tokenizer
 from .errors import OptionError
 
-__all__ = ["from_file", "is_file_name"]
+__all__ = ["from_file"]
 
 # By the file's place: what it was when it was read, and its tokenizer. Reading one takes some tenths of a second.
 _read: dict[str, tuple[tuple[int, int], Tokenizer]] = {}
-
-
-def is_file_name(value: object) -> bool:
-    """Whether ``value`` names a file: a path, or a text that ends as those of such files do."""
-    return isinstance(value, os.PathLike) or (isinstance(value, str) and value.endswith(".json"))
 
 
 def from_file(path: str | os.PathLike[str]) -> Tokenizer:

@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeAlias
 from .engine import Tokenizer
 from .errors import OptionError, nearest
 from .models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, NOT_YET, known_names, register, registered, tokenizer_of
-from .tokenizer_json import from_file, is_file_name
 
 __all__ = ["WAY_OUT", "Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "register_model", "tokenizer"]
 
@@ -60,7 +59,11 @@ def tokenizer(name_or_model: str | os.PathLike[str]) -> Tokenizer:
         OptionError: the name is not known (the nearest known ones are named), or its encoding is not there yet; the file cannot
             be read, or what reads it is not installed.
     """
-    return from_file(name_or_model) if is_file_name(name_or_model) else _find("tokenizer", name_or_model)
+    if not _is_file_name(name_or_model):
+        return _find("tokenizer", name_or_model)
+    from .tokenizer_json import from_file  # few have one
+
+    return from_file(name_or_model)
 
 
 def register_model(model: str, tokenizer: TokenizerLike) -> None:
@@ -78,7 +81,7 @@ def register_model(model: str, tokenizer: TokenizerLike) -> None:
     """
     if not isinstance(model, str) or not model.removesuffix("*") or "*" in model[:-1]:
         raise OptionError("model", model, "must be the name of a model, or the beginning of such names and a * at its end")
-    if _is_tokenizer(model) or is_file_name(model):
+    if _is_tokenizer(model) or _is_file_name(model):
         raise OptionError("model", model, "is the name of a tokenizer, not of a model")
     register(model, as_tokenizer(tokenizer))
 
@@ -149,6 +152,11 @@ def _find(option: str, name: object) -> Tokenizer:
         raise OptionError(option, name, f"{what}is not there yet; there are {', '.join(BUILT_IN)}")
     # Two threads may build the same one; both get the one that came first.
     return _built.get(found) or _built.setdefault(found, _make(found))
+
+
+def _is_file_name(value: object) -> bool:
+    """Whether ``value`` names a file: a path, or a text that ends as the names of such files do."""
+    return isinstance(value, os.PathLike) or (isinstance(value, str) and value.endswith(".json"))
 
 
 def _is_tokenizer(name: str) -> bool:

@@ -16,9 +16,12 @@ const REPEAT: u64 = 2;
 const ANOTHER: u64 = 30;
 const WIDE_REPEAT: u64 = 6;
 
-/// No token has more spaces than this, and few have so many line ends and blanks mixed.
+/// No token has more spaces than this, and few have more line ends.
 const BLANKS: u64 = 128;
-const LINES: u64 = 32;
+const LINES: u64 = 16;
+
+/// Line ends, blanks and line ends again still are one token.
+const MIXED: u64 = 2;
 
 /// Behind so many bytes of letters and digits with nothing between them a text is no language: base64, hashes, keys.
 const TANGLE: usize = 16;
@@ -138,8 +141,15 @@ fn class(c: char) -> Class {
 
 fn beyond_ascii(c: char) -> Class {
     match c {
-        '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' => Class::Blank,
-        '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => Class::Blank,
+        '\u{85}'
+        | '\u{a0}'
+        | '\u{1680}'
+        | '\u{2000}'..='\u{200a}'
+        | '\u{2028}'
+        | '\u{2029}'
+        | '\u{202f}'
+        | '\u{205f}'
+        | '\u{3000}' => Class::Blank,
         '\u{c0}'..='\u{24f}' => Class::Letter(100),
         '\u{1e00}'..='\u{1eff}' => Class::Letter(30),
         '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => Class::Script(&GREEK),
@@ -153,10 +163,12 @@ fn beyond_ascii(c: char) -> Class {
         '\u{3400}'..='\u{9fff}' => Class::Script(&HAN),
         '\u{ac00}'..='\u{d7af}' => Class::Script(&HANGUL),
         // Signs of print that have tokens of their own, and emoji, which have one or two.
-        '\u{80}'..='\u{bf}' | '\u{200b}'..='\u{206f}' | '\u{2190}'..='\u{21ff}' => Class::Wide(100),
-        '\u{2500}'..='\u{257f}' | '\u{3001}'..='\u{303f}' | '\u{ff00}'..='\u{ffef}' => {
-            Class::Wide(100)
-        }
+        '\u{80}'..='\u{bf}'
+        | '\u{200b}'..='\u{206f}'
+        | '\u{2190}'..='\u{21ff}'
+        | '\u{2500}'..='\u{257f}'
+        | '\u{3001}'..='\u{303f}'
+        | '\u{ff00}'..='\u{ffef}' => Class::Wide(100),
         '\u{1f000}'..='\u{1faff}' => Class::Wide(200),
         _ => Class::Wide(75 * c.len_utf8() as u64),
     }
@@ -307,19 +319,28 @@ fn signs(text: &str) -> (usize, u64) {
 /// White space: up to its last line end, or all but the last, which belongs to what follows.
 fn blanks(text: &str) -> (usize, u64) {
     let mut length = 0;
-    let mut lines = 0;
     let mut last = 0;
+    let mut turns = 0;
+    let mut was_break = None;
+    // Bytes and turns up to the last line end.
+    let mut lines = (0, 0);
     for c in text.chars() {
-        match class(c) {
-            Class::Break => lines = length + 1,
-            Class::Blank => {}
+        let is_break = match class(c) {
+            Class::Break => true,
+            Class::Blank => false,
             _ => break,
-        }
+        };
+        turns += u64::from(was_break.is_some_and(|before| before != is_break));
+        was_break = Some(is_break);
         last = length;
         length += c.len_utf8();
+        if is_break {
+            lines = (length, turns);
+        }
     }
-    if lines > 0 {
-        return (lines, ONE * (lines as u64).div_ceil(LINES));
+    if let (1.., turns) = lines {
+        let price = (lines.0 as u64).div_ceil(LINES) + turns.saturating_sub(MIXED);
+        return (lines.0, ONE * price);
     }
     if length < text.len() && last > 0 {
         length = last;
