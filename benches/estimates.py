@@ -3,6 +3,7 @@
     python benches/estimates.py                 # the table
     python benches/estimates.py --write         # into docs/tokenizers.md
     python benches/estimates.py --pieces        # what pieces cost in truth, by kind and length: where the prices come from
+    python benches/estimates.py --vendors       # what stands behind the factors for Claude and Gemini, as far as the corpus tells
 
 Texts come from the corpus of conversations (BACKCUT_CORPUS names another folder), Python's standard library, random bytes, and,
 where it is installed, Django, whose messages are translated into some ninety languages. Every text belongs to one of two halves
@@ -180,13 +181,71 @@ def costs() -> str:
     return "\n".join(lines)
 
 
+def vendors() -> str:
+    """A quarter of the characters beside tokens (Gemini), and what Anthropic billed for the messages of two logs (Claude)."""
+    count = backcut.tokenizer("o200k_base").count
+    lines = []
+    for kind in ("prose", "code", "JSON"):
+        long = [each.text for each in conversations() if each.kind == kind and len(each.text) >= 100]
+        ratios = sorted(len(text) / 4 / count(text) for text in long)
+        middle, most = ratios[len(ratios) // 2], ratios[int(len(ratios) * 0.95)]
+        lines.append(f"{kind}: {len(ratios):,} texts, chars / 4 over tokens: median {middle:.2f}, 95 % at most {most:.2f}")
+    for model, found in sorted(billed().items()):
+        # Least squares of billed = factor * tokens + frame * messages, each weighted by 1 / tokens.
+        tt, tm, mm, tb, mb = (sum(x * y / t for t, x, y in zip([f[1] for f in found], a, b, strict=True)) for a, b in pairs(found))
+        factor = (tb * mm - mb * tm) / (tt * mm - tm * tm)
+        frame = (mb - factor * tm) / mm
+        rest = sorted((b - frame * m) / t for b, t, m in found)
+        lines.append(
+            f"{model}: {len(found)} requests, {factor:.3f} billed tokens a token of o200k_base and {frame:.0f} a message or call; "
+            f"of single requests, the frames taken off, 95 % are at most {rest[int(len(rest) * 0.95)]:.2f}"
+        )
+    return "\n".join(lines)
+
+
+def pairs(found: list[tuple[int, int, int]]) -> list[tuple[list[int], list[int]]]:
+    bill, tokens, messages = (list(column) for column in zip(*found, strict=True))
+    return [(tokens, tokens), (tokens, messages), (messages, messages), (tokens, bill), (messages, bill)]
+
+
+def billed() -> dict[str, list[tuple[int, int, int]]]:
+    """By model: what a prompt grew by, the tokens of the texts that were added, and how many messages and calls these were."""
+    count = backcut.tokenizer("o200k_base").count
+    found: dict[str, list[tuple[int, int, int]]] = collections.defaultdict(list)
+    for line in (CORPUS / "pi-mono.pi-session-jsonl.jsonl").read_text(encoding="utf-8").splitlines():
+        before, tokens, messages, opaque = 0, 0, 0, False
+        for entry in json.loads(line)["messages"]:
+            message = entry.get("message") if entry.get("type") == "message" else None
+            if message is None:
+                continue
+            usage = message.get("usage")
+            prompt = usage["input"] + usage["cacheRead"] + usage["cacheWrite"] if usage else 0
+            if prompt:
+                if before and prompt > before and tokens > 100 and not opaque:
+                    found[message["model"]].append((prompt - before, tokens, messages))
+                before, tokens, messages, opaque = prompt, 0, 0, False
+            content = message.get("content") or []
+            for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+                if part["type"] == "text":
+                    tokens += count(part["text"])
+                elif part["type"] == "toolCall":
+                    arguments = json.dumps(part["arguments"], ensure_ascii=False, separators=(",", ":"))
+                    tokens += count(part["name"]) + count(arguments)
+                    messages += 1
+                else:  # thinking is left out of the next prompt, and what a picture costs is not known
+                    opaque = True
+            messages += 1
+    return {model: rows for model, rows in found.items() if len(rows) > 10}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="put the table into docs/tokenizers.md")
     parser.add_argument("--pieces", action="store_true", help="what pieces cost instead")
+    parser.add_argument("--vendors", action="store_true", help="what the corpus says of Claude and Gemini instead")
     arguments = parser.parse_args()
-    if arguments.pieces:
-        print(costs())
+    if arguments.pieces or arguments.vendors:
+        print(costs() if arguments.pieces else vendors())
         return
     made = table()
     print(made)
