@@ -281,6 +281,8 @@ def test_names_win_over_beginnings_and_both_over_the_table(fresh: None) -> None:
     names = ("my-", "my-old", "my-new-two", "my-new-one", "my-new-one-more", "gpt-4o-acme-2", "gpt-4o-mini")
     expected = ["cl100k_base", "cl100k_base", "o200k_base", "approximate", "o200k_base", "o200k_harmony", "o200k_base"]
     assert [backcut.tokenizer(name).name for name in names] == expected
+    assert [backcut.tokenizer(name).name for name in ("azure/my-old", "openai:my-new-one")] == ["cl100k_base", "approximate"]
+    refusal(lambda: backcut.tokenizer("somebody/my-old"))
     assert "my-..." in known_names()
     refusal(lambda: backcut.tokenizer("my"))
 

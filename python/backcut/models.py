@@ -238,12 +238,14 @@ def register(model: str, tokenizer: Tokenizer) -> None:
 
 
 def registered(model: str) -> Tokenizer | None:
-    """What was registered for ``model``: under its very name, else under the longest beginning of it."""
-    exact = None if model.endswith("*") else _registered.get(model)
-    if exact is not None:
-        return exact
-    fitting = [name for name in list(_registered) if name.endswith("*") and model.startswith(name[:-1])]
-    return _registered[max(fitting, key=len)] if fitting else None
+    """What was registered for ``model``, or for it without those who serve it: under its very name, else under the longest beginning."""
+    if not _registered or model.endswith("*"):
+        return None
+    for name in _bare(model):
+        fitting = [each for each in list(_registered) if each == name or (each.endswith("*") and name.startswith(each[:-1]))]
+        if fitting:
+            return _registered[name if name in fitting else max(fitting, key=len)]
+    return None
 
 
 def known_names() -> list[str]:

@@ -174,9 +174,10 @@ def context_window(
         max_tokens: most tokens of the whole request: head, tools, system and ``reserve_tokens`` included.
         max_chars_per_tool: most characters of one tool result; longer ones are cut and marked.
         reserve_tokens: tokens of ``max_tokens`` that are kept free for the reply.
-        tokenizer: how tokens are counted: the name of an encoding or model, a ``backcut.tokenizer(...)``, an object with
-            ``encode``, or a function from a text to a whole number. ``o200k_base`` where neither this nor ``model`` is given.
-        model: the OpenAI model whose encoding counts; ``tokenizer`` wins.
+        tokenizer: how tokens are counted: the name of an encoding, estimate or model, the path of a ``tokenizer.json``, a
+            ``backcut.tokenizer(...)``, an object with ``encode``, or a function from a text to a whole number. ``o200k_base``
+            where neither this nor ``model`` is given.
+        model: the model whose encoding or estimate counts, see :func:`backcut.tokenizer`; ``tokenizer`` wins.
         format: the wire format of the messages; ``auto`` decides from their shape.
         start: what the kept part may begin with: a ``user`` turn only, or ``any`` group.
         notice: the text that stands for what was cut: ``None`` for the default text, ``False`` to cut silently.
@@ -245,7 +246,7 @@ def count(
     Args:
         messages_or_text: a history, counted with the overhead of its format; or a text, counted without any.
         tokenizer: how tokens are counted, as for :func:`context_window`; ``o200k_base`` where neither this nor ``model`` is given.
-        model: the OpenAI model whose encoding counts; ``tokenizer`` wins.
+        model: the model whose encoding or estimate counts; ``tokenizer`` wins.
         format: the wire format of the messages.
         tools: tool schemas of the request, counted too.
         system: system text outside of the array, counted too.
