@@ -30,7 +30,7 @@ pub use error::{Ceiling, Error, Foreign, Misfit};
 pub use facts::Role;
 pub use format::Format;
 pub use plan::{Edit, Notice, Plan, Report};
-pub use tokens::{Counter, Encoding, Estimate, Keep, truncate};
+pub use tokens::{Counter, Encoding, Estimate, Keep, Scaled, truncate};
 pub use value::{History, Key, Lent, Text, Value};
 pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
 

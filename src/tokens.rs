@@ -6,7 +6,7 @@ mod estimate;
 mod truncate;
 
 pub use encoding::Encoding;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, Scaled};
 pub use truncate::{Keep, truncate};
 
 use crate::cap::TextCut;

@@ -6,7 +6,7 @@ mod support;
 
 use std::convert::Infallible;
 
-use backcut::{Encoding, Estimate, Keep, truncate};
+use backcut::{Encoding, Estimate, Keep, Scaled, truncate};
 use support::quarters;
 use support::random::{Random, text};
 use unicode_segmentation::UnicodeSegmentation;
@@ -108,27 +108,30 @@ fn truncate_with_a_counter_that_is_not_additive() {
     }
 }
 
+fn times(base: Encoding, numerator: u32, denominator: u32) -> Estimate {
+    Estimate::Scaled(Scaled::new(base, numerator, denominator).unwrap())
+}
+
 fn estimates() -> Vec<Estimate> {
-    let scaled = |base, numerator, denominator| Estimate::scaled(base, numerator, denominator);
     vec![
         Estimate::Approximate,
-        scaled(Encoding::O200kBase, 118, 100).unwrap(),
-        scaled(Encoding::Cl100kBase, 7, 3).unwrap(),
-        scaled(Encoding::O200kBase, 1, 1).unwrap(),
+        times(Encoding::O200kBase, 118, 100),
+        times(Encoding::Cl100kBase, 7, 3),
+        times(Encoding::O200kBase, 1, 1),
     ]
 }
 
 #[test]
 fn a_factor_is_at_least_one() {
-    assert_eq!(Estimate::scaled(Encoding::O200kBase, 1, 2), None);
-    assert_eq!(Estimate::scaled(Encoding::O200kBase, 0, 0), None);
+    assert_eq!(Scaled::new(Encoding::O200kBase, 1, 2), None);
+    assert_eq!(Scaled::new(Encoding::O200kBase, 0, 0), None);
 }
 
 #[test]
 fn a_scaled_estimate_is_the_product_rounded_up() {
     for text in texts() {
         let tokens = Encoding::O200kBase.count(&text);
-        let estimate = Estimate::scaled(Encoding::O200kBase, 118, 100).unwrap();
+        let estimate = times(Encoding::O200kBase, 118, 100);
         assert_eq!(estimate.count(&text), (tokens * 118).div_ceil(100));
     }
 }

@@ -16,7 +16,7 @@ use crate::cap::TextCut;
 use crate::cost::FIGURES;
 use crate::error::Foreign;
 use crate::facts::Role;
-use crate::tokens::{Counter, Encoding, Estimate, Keep, truncate};
+use crate::tokens::{Counter, Encoding, Estimate, Keep, Scaled, truncate};
 use crate::value::Text;
 
 enum Kind {
@@ -45,7 +45,7 @@ impl Tokenizer {
     ) -> PyResult<Self> {
         let kind = match (counter, scaled) {
             (Some(counter), None) => Kind::Custom(counter),
-            (None, Some(scaled)) => Kind::Estimate(estimate(&scaled)?),
+            (None, Some(factor)) => Kind::Estimate(times(&factor)?),
             (None, None) if name == Estimate::APPROXIMATE => Kind::Estimate(Estimate::Approximate),
             (None, None) => Kind::BuiltIn(built_in(&name)?),
             (Some(_), Some(_)) => {
@@ -174,11 +174,10 @@ impl Tokenizer {
             Kind::BuiltIn(_) | Kind::Estimate(_) => None,
         };
         let scaled = match this.kind {
-            Kind::Estimate(Estimate::Scaled {
-                base,
-                numerator,
-                denominator,
-            }) => Some((base.name(), numerator, denominator)),
+            Kind::Estimate(Estimate::Scaled(scaled)) => {
+                let (base, numerator, denominator) = scaled.parts();
+                Some((base.name(), numerator, denominator))
+            }
             _ => None,
         };
         (slf.get_type(), (this.name.clone(), counter, scaled))
@@ -194,12 +193,13 @@ fn built_in(name: &str) -> PyResult<Encoding> {
 }
 
 /// The estimate of a base encoding and a factor.
-fn estimate((base, numerator, denominator): &(String, u32, u32)) -> PyResult<Estimate> {
-    Estimate::scaled(built_in(base)?, *numerator, *denominator).ok_or_else(|| {
+fn times((base, numerator, denominator): &(String, u32, u32)) -> PyResult<Estimate> {
+    let scaled = Scaled::new(built_in(base)?, *numerator, *denominator).ok_or_else(|| {
         PyValueError::new_err(format!(
             "scaled must be by at least 1, not {numerator}/{denominator}"
         ))
-    })
+    })?;
+    Ok(Estimate::Scaled(scaled))
 }
 
 fn negative(name: &str, value: i64) -> PyErr {

@@ -1,5 +1,7 @@
 //! Estimates, for models whose tokenizer is not public, and for whoever wants no vocabulary.
 
+use std::convert::Infallible;
+
 use super::approximate::{UNIT, price};
 use super::{Encoding, Keep, truncate};
 
@@ -8,35 +10,26 @@ use super::{Encoding, Keep, truncate};
 pub enum Estimate {
     /// By the kinds and lengths of the words, without a vocabulary.
     Approximate,
-    /// The count of another encoding times `numerator / denominator`, rounded up.
-    Scaled {
-        /// The encoding that is counted.
-        base: Encoding,
-        /// At least the denominator, so that what bounds the base's tokens from below bounds these too.
-        numerator: u32,
-        /// At least 1.
-        denominator: u32,
-    },
+    /// The count of an encoding times a factor, rounded up.
+    Scaled(Scaled),
+}
+
+/// An encoding and a factor of at least 1, so that what bounds the encoding's tokens from below bounds the product too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scaled {
+    base: Encoding,
+    numerator: u32,
+    denominator: u32,
 }
 
 impl Estimate {
     /// The name of [`Approximate`](Self::Approximate).
     pub const APPROXIMATE: &str = "approximate";
 
-    /// `base` times a factor; `None` unless the factor is a number of at least 1.
-    #[must_use]
-    pub fn scaled(base: Encoding, numerator: u32, denominator: u32) -> Option<Self> {
-        (denominator > 0 && numerator >= denominator).then_some(Self::Scaled {
-            base,
-            numerator,
-            denominator,
-        })
-    }
-
     /// Loads what counting needs, if nobody has.
     pub fn load(self) {
-        if let Self::Scaled { base, .. } = self {
-            base.load();
+        if let Self::Scaled(scaled) = self {
+            scaled.base.load();
         }
     }
 
@@ -45,22 +38,21 @@ impl Estimate {
     pub fn count(self, text: &str) -> u64 {
         match self {
             Self::Approximate => price(text).div_ceil(UNIT),
-            Self::Scaled { base, .. } => self.up(base.count(text)),
+            Self::Scaled(scaled) => scaled.up(scaled.base.count(text)),
         }
     }
 
     /// [`count`](Self::count), or `None` if it is more than `limit`. A scaled estimate stops soon after the limit.
     #[must_use]
     pub fn count_up_to(self, text: &str, limit: usize) -> Option<u64> {
-        match self {
-            Self::Approximate => Some(self.count(text)).filter(|&count| count <= limit as u64),
-            Self::Scaled { base, .. } => {
-                let fitting = usize::try_from(self.down(limit as u64)).unwrap_or(usize::MAX);
-                // The encoding may answer with more than its limit where that costs nothing.
-                let count = base.count_up_to(text, fitting)?;
-                Some(self.up(count)).filter(|&count| count <= limit as u64)
+        let count = match self {
+            Self::Approximate => self.count(text),
+            Self::Scaled(scaled) => {
+                let fitting = usize::try_from(scaled.down(limit as u64)).unwrap_or(usize::MAX);
+                scaled.up(scaled.base.count_up_to(text, fitting)?)
             }
-        }
+        };
+        (count <= limit as u64).then_some(count)
     }
 
     /// Where to cut `text`, as [`truncate`] says it.
@@ -69,41 +61,44 @@ impl Estimate {
         let Ok(at) = match self {
             Self::Approximate => {
                 let limit = limit.saturating_mul(UNIT);
-                truncate(text, limit, keep, true, |text| Infallible::Ok(price(text)))
+                truncate(text, limit, keep, true, |text| {
+                    Ok::<_, Infallible>(price(text))
+                })
             }
-            Self::Scaled { base, .. } => truncate(text, self.down(limit), keep, true, |text| {
-                Infallible::Ok(base.count(text))
+            Self::Scaled(scaled) => truncate(text, scaled.down(limit), keep, true, |text| {
+                Ok(scaled.base.count(text))
             }),
         };
         at
     }
+}
+
+impl Scaled {
+    /// `base` times `numerator / denominator`; `None` unless that is a number of at least 1.
+    #[must_use]
+    pub fn new(base: Encoding, numerator: u32, denominator: u32) -> Option<Self> {
+        (denominator > 0 && numerator >= denominator).then_some(Self {
+            base,
+            numerator,
+            denominator,
+        })
+    }
+
+    /// What [`new`](Self::new) was given.
+    #[must_use]
+    pub const fn parts(self) -> (Encoding, u32, u32) {
+        (self.base, self.numerator, self.denominator)
+    }
 
     /// What `tokens` of the base are estimated to be.
     fn up(self, tokens: u64) -> u64 {
-        let (numerator, denominator) = self.factor();
-        saturated((u128::from(tokens) * numerator).div_ceil(denominator))
+        let product = u128::from(tokens) * u128::from(self.numerator);
+        u64::try_from(product.div_ceil(self.denominator.into())).unwrap_or(u64::MAX)
     }
 
-    /// The most tokens of the base that are estimated to be at most `limit`.
+    /// The most tokens of the base that are estimated to be at most `limit`: never more than `limit` itself.
     fn down(self, limit: u64) -> u64 {
-        let (numerator, denominator) = self.factor();
-        saturated(u128::from(limit) * denominator / numerator)
+        let product = u128::from(limit) * u128::from(self.denominator);
+        u64::try_from(product / u128::from(self.numerator)).unwrap_or(limit)
     }
-
-    fn factor(self) -> (u128, u128) {
-        match self {
-            Self::Approximate => (1, 1),
-            Self::Scaled {
-                numerator,
-                denominator,
-                ..
-            } => (numerator.into(), denominator.into()),
-        }
-    }
-}
-
-type Infallible<T> = Result<T, std::convert::Infallible>;
-
-fn saturated(value: u128) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
 }
