@@ -31,7 +31,9 @@ pub use error::{Ceiling, Error, Foreign, Misfit};
 pub use facts::Role;
 pub use format::Format;
 pub use plan::{Edit, Notice, Plan, Report};
-pub use tokens::{Counter, DEFAULT_CACHE_BYTES, Encoding, Keep, set_cache_bytes, truncate};
+pub use tokens::{
+    Counter, DEFAULT_CACHE_BYTES, Encoding, Estimate, Keep, Scaled, set_cache_bytes, truncate,
+};
 pub use value::{History, Key, Lent, Text, Value};
 pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
 

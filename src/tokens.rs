@@ -1,10 +1,12 @@
 //! Counting tokens.
 
+mod approximate;
 mod block;
 mod cache;
 mod classes;
 mod encoding;
 mod engine;
+mod estimate;
 #[allow(clippy::cast_possible_truncation)] // keys and hashes are taken apart
 mod layout;
 mod merge;
@@ -14,6 +16,7 @@ mod vocabulary;
 
 pub use cache::{DEFAULT_CACHE_BYTES, set_cache_bytes};
 pub use encoding::Encoding;
+pub use estimate::{Estimate, Scaled};
 pub use truncate::{Keep, truncate};
 
 use crate::cap::TextCut;

@@ -16,7 +16,7 @@ from backcut.cli.options import _OPTIONS
 from backcut.cli.progress import picture, watched
 from backcut.cli.table import bar, table
 from backcut.options import TABLE
-from cli_support import CALLS, EXAMPLE, GOLDEN, HISTORY, Put, Run, lines
+from cli_support import CALLS, EXAMPLE, GOLDEN, HISTORY, Put, Run, lines, process
 
 pytest_plugins = ["cli_fixtures"]
 
@@ -199,14 +199,95 @@ def test_count_jsonl(run: Run, put: Put) -> None:
     assert [(found["line"], found["tokens"]) for found in map(json.loads, out.splitlines())] == [(1, sizes[0]), (2, sizes[1])]
 
 
+def text_counts(text: str, **how: Any) -> dict[str, Any]:
+    return {"tokenizer": "o200k_base", "exact": True, "tokens": backcut.count(text, **how), "chars": len(text)}
+
+
 def test_count_text(run: Run, put: Put) -> None:
     text = "Grüße\r\n[not json\n"
     path = put("\ufeff" + text, "in.txt")
-    assert json.loads(run("count", "--text", "--json", path)[1]) == {"tokens": backcut.count(text), "chars": len(text)}
+    assert json.loads(run("count", "--text", "--json", path)[1]) == text_counts(text)
     assert run("count", "--text", path)[1].split() == ["tokens", "chars", str(backcut.count(text)), str(len(text))]
-    assert json.loads(run("count", "--text", "--json", put(b"", "none.txt"))[1]) == {"tokens": 0, "chars": 0}
+    assert json.loads(run("count", "--text", "--json", put(b"", "none.txt"))[1]) == text_counts("")
     assert run("count", "--text", put(b"a\xff", "bad.txt"))[0] == 2
     assert json.loads(run("count", "--text", "--json", "--model", "gpt-4", path)[1])["tokens"] == backcut.count(text, model="gpt-4")
+
+
+@pytest.mark.parametrize(
+    "text", ["Grüße\r\n\n[not json\n", "\n\n  # Title\n", '"quoted"', "12", "no line end", "x" * 300_000, "a\n" * 50_000]
+)
+def test_what_is_no_json_is_counted_as_text_and_said_so(run: Run, put: Put, text: str) -> None:
+    path = put("\ufeff" + text, "notes.md")
+    code, out, err = run("count", "--json", path)
+    assert (code, err) == (0, f"backcut: {path}: counted as plain text\n")
+    assert json.loads(out) == text_counts(text)
+    assert run("count", path)[:2] == (0, run("count", "--text", path)[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("no json", "a.json"), ("no json", "a.JSONL"), ("[a](link)\n", "a.md"), ("{x}", "a.txt"), (" \n", "a.txt")]
+)
+def test_what_looks_like_json_is_never_guessed_to_be_text(run: Run, put: Put, text: str, name: str) -> None:
+    code, out, err = run("count", put(text, name))
+    assert (code, out) == (2, "")
+    if text.strip():
+        assert err.endswith("; --text counts it as plain text\n")
+    assert json.loads(run("count", "--text", "--json", put(text, name))[1]) == text_counts(text)
+
+
+def test_a_conversation_by_any_name(run: Run, put: Put) -> None:
+    assert json.loads(run("count", "--json", put(HISTORY, "notes.txt"))[1])["tokens"] == backcut.count(HISTORY)
+
+
+def test_count_standard_input() -> None:
+    assert json.loads(process("count", "--json", input=b"some text").stdout) == text_counts("some text")
+    assert json.loads(process("count", "--json", input=json.dumps(HISTORY).encode()).stdout)["tokens"] == backcut.count(HISTORY)
+    found = process("count", "--json", input=b"some text")
+    assert found.stderr.splitlines() == [b"backcut: <stdin>: counted as plain text"]
+
+
+def test_count_several_files(run: Run, put: Put) -> None:
+    one, many, text = put(HISTORY, "one.json"), put(lines(HISTORY, {"messages": CALLS}), "many.jsonl"), put("some text", "text.txt")
+    whole, calls, words = backcut.count(HISTORY), backcut.count(CALLS), backcut.count("some text")
+    code, out, err = run("count", one, many, text)
+    assert (code, err) == (0, f"backcut: {text}: counted as plain text\n")
+    rows = [line.split() for line in out.splitlines()]
+    assert rows[0] == ["file", "line", "tokens", "chars", "messages"]
+    assert rows[1][:2] == [one, str(whole)]
+    assert [row[:3] for row in rows[2:4]] == [[many, "1", str(whole)], [many, "2", str(calls)]]
+    assert rows[4] == [text, str(words), "9", "0"]
+    assert rows[5][:2] == ["total", str(2 * whole + calls + words)]
+    for arguments in (["--json", one, many, text], [one, "--json", many, text], [one, many, text, "--json"]):
+        found = [json.loads(line) for line in run("count", *arguments)[1].splitlines()]
+        assert [(each["file"], each.get("line"), each["tokens"]) for each in found] == [
+            (one, None, whole),
+            (many, 1, whole),
+            (many, 2, calls),
+            (text, None, words),
+        ]
+        assert found[0]["messages"][0]["role"] == "system"
+
+
+def test_one_bad_file_of_several_writes_nothing(run: Run, put: Put) -> None:
+    code, out, err = run("count", put(HISTORY, "good.json"), put("[", "bad.json"))
+    assert (code, out) == (2, "")
+    assert "bad.json:1:2: not JSON" in err
+
+
+def test_an_estimate_says_so(run: Run, put: Put) -> None:
+    code, out, err = run("count", "--json", "--model", "claude-sonnet-4-5", put(HISTORY))
+    assert (code, err) == (0, "backcut: estimate-claude is an estimate\n")
+    found = json.loads(out)
+    assert (found["tokenizer"], found["exact"]) == ("estimate-claude", False)
+    assert found["tokens"] == backcut.count(HISTORY, model="claude-sonnet-4-5")
+    assert found["tokens"] == found["overhead"] + sum(message["tokens"] for message in found["messages"])
+
+
+def test_count_with_a_file_of_a_tokenizer(run: Run, put: Put) -> None:
+    missing = put(HISTORY) + ".missing.json"
+    code, _, err = run("count", "--tokenizer", missing, put(HISTORY))
+    assert code == 2
+    assert err == f"backcut: error: --tokenizer {missing}: cannot be read: no such file or directory\n"
 
 
 def test_check(run: Run, put: Put) -> None:

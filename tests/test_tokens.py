@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import backcut
 from backcut import OptionError, Tokenizer
 from backcut.errors import nearest
-from backcut.models import BUILT_IN, DEFAULT, NOT_YET, encoding_of, known_names
+from backcut.models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, encoding_of, known_names, tokenizer_of
 from backcut.tokens import as_tokenizer, choose
 from support import Recorder, cheap
 
@@ -60,6 +61,12 @@ class Plain:
         return 1
 
 
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model was registered yet."""
+    monkeypatch.setattr("backcut.models._registered", {})
+
+
 # Names and models.
 
 
@@ -68,7 +75,7 @@ def test_the_table_is_tiktokens() -> None:
     names = [*model.MODEL_TO_ENCODING, *(prefix + tail for prefix in model.MODEL_PREFIX_TO_ENCODING for tail in ("", "x", "2024-05-13"))]
     assert len(names) > 80
     assert {name: encoding_of(name) for name in names} == {name: model.encoding_name_for_model(name) for name in names}
-    assert set(model.MODEL_TO_ENCODING.values()) | set(model.MODEL_PREFIX_TO_ENCODING.values()) == set(BUILT_IN) | set(NOT_YET)
+    assert set(model.MODEL_TO_ENCODING.values()) | set(model.MODEL_PREFIX_TO_ENCODING.values()) == set(BUILT_IN)
 
 
 @pytest.mark.parametrize("name", ["claude-4-sonnet", "gpt", "o2", "", "GPT-4O", "gpt-4.5", "o200k_base"])
@@ -79,9 +86,11 @@ def test_the_table_knows_no_other_models(name: str) -> None:
     assert encoding_of(name) is None
 
 
-def test_every_suggested_name_is_one() -> None:
+def test_every_suggested_name_is_one(fresh: None) -> None:
+    others = [APPROXIMATE, *(estimate.name for estimate in ESTIMATES)]
     for name in known_names():
-        assert name in BUILT_IN or encoding_of(name) in BUILT_IN or encoding_of(name + "-") in BUILT_IN, name
+        model = name.removesuffix("...")
+        assert name in (*BUILT_IN, *others) or tokenizer_of(model) in (*BUILT_IN, *others) or encoding_of(model + "-") in BUILT_IN, name
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -99,20 +108,17 @@ def test_models_share_the_tokenizer_of_their_encoding() -> None:
     assert backcut.tokenizer("ft:gpt-4o:acme") is backcut.tokenizer("o200k_base")
 
 
-@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"])
 def test_built_in_encodings_count_as_tiktoken_does(name: str, oracle: Callable[[str], Any]) -> None:
     for text in ("", "Hello", TEXT, "a" * 1000, " \n\n  x"):
         assert backcut.tokenizer(name).count(text) == len(oracle(name).encode_ordinary(text))
 
 
-@pytest.mark.parametrize("name", NOT_YET)
-def test_older_encodings_are_not_there_yet(name: str) -> None:
-    assert refusal(lambda: backcut.tokenizer(name)).allowed == "is not there yet; there are o200k_base, o200k_harmony, cl100k_base"
-
-
-def test_a_model_with_an_older_encoding_names_it() -> None:
-    error = refusal(lambda: backcut.context_window(model="text-davinci-003"))
-    assert str(error).startswith("model='text-davinci-003': its encoding p50k_base is not there yet")
+def test_encodings_of_older_models_are_there() -> None:
+    assert backcut.tokenizer("text-davinci-003") is backcut.tokenizer("p50k_base")
+    # Code: p50k has tokens for runs of blanks, r50k has not.
+    indented = "        return"
+    assert [backcut.tokenizer(name).count(indented) for name in ("p50k_base", "p50k_edit", "r50k_base", "gpt2")] == [2, 2, 8, 8]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,7 @@ def test_an_unknown_name_names_the_nearest(name: str, meant: str) -> None:
     assert f"did you mean {meant}" in error.allowed
 
 
-@pytest.mark.parametrize("name", ["gemini-2.5-pro", "claude-sonnet-4", "glm-4.5", "grok-4", "kimi-k2", "llama-3.1-70b", "o2", ""])
+@pytest.mark.parametrize("name", ["gemma-3-27b", "mistral-large", "glm-4.5", "grok-4", "kimi-k2", "llama-3.1-70b", "o2", ""])
 def test_a_model_of_another_house_is_not_taken_for_a_mistyped_one(name: str) -> None:
     error = refusal(lambda: backcut.context_window(model=name))
     assert "did you mean" not in error.allowed
@@ -248,3 +254,62 @@ def test_built_in_tokenizers_pickle(name: str) -> None:
     twin = pickle.loads(pickle.dumps(backcut.tokenizer(name)))
     assert twin.name == name
     assert twin.count("one two three") == backcut.tokenizer(name).count("one two three")
+
+
+# Models that users add.
+
+
+def test_a_registered_model_has_its_tokenizer(fresh: None) -> None:
+    backcut.register_model("my-model", "cl100k_base")
+    assert backcut.tokenizer("my-model") is backcut.tokenizer("cl100k_base")
+    assert backcut.count("a b c", model="my-model") == 3
+    backcut.register_model("my-model", Words())
+    assert backcut.count("one two", model="my-model") == 2
+    assert backcut.tokenizer("my-model") is backcut.tokenizer("my-model")
+    window = backcut.context_window(max_tokens=50, model="my-model")
+    assert window.trim([{"role": "user", "content": "one two"}]).report.tokens_sent == 3 + 3 + 1 + 2
+
+
+def test_names_win_over_beginnings_and_both_over_the_table(fresh: None) -> None:
+    backcut.register_model("my-*", "cl100k_base")
+    backcut.register_model("my-new-*", "o200k_base")
+    backcut.register_model("my-new-one", "approximate")
+    backcut.register_model("gpt-4o-acme*", "o200k_harmony")
+    names = ("my-", "my-old", "my-new-two", "my-new-one", "my-new-one-more", "gpt-4o-acme-2", "gpt-4o-mini")
+    expected = ["cl100k_base", "cl100k_base", "o200k_base", "approximate", "o200k_base", "o200k_harmony", "o200k_base"]
+    assert [backcut.tokenizer(name).name for name in names] == expected
+    assert [backcut.tokenizer(name).name for name in ("azure/my-old", "openai:my-new-one")] == ["cl100k_base", "approximate"]
+    refusal(lambda: backcut.tokenizer("somebody/my-old"))
+    assert "my-..." in known_names()
+    refusal(lambda: backcut.tokenizer("my"))
+
+
+@pytest.mark.parametrize("name", ["", "*", "a*b", "**", "my-**", 5, None, b"x"])
+def test_what_is_no_name_of_a_model_is_refused(fresh: None, name: Any) -> None:
+    error = refusal(lambda: backcut.register_model(name, "o200k_base"))
+    assert (error.option, error.value) == ("model", name)
+    assert "a * at its end" in error.allowed
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "gpt2", "approximate", "estimate-claude", "tokenizer.json"])
+def test_the_name_of_a_tokenizer_is_none_of_a_model(fresh: None, name: str) -> None:
+    assert "is the name of a tokenizer" in refusal(lambda: backcut.register_model(name, "o200k_base")).allowed
+
+
+def test_a_model_is_not_registered_with_an_unknown_encoding(fresh: None) -> None:
+    error = refusal(lambda: backcut.register_model("my-model", "o200k"))
+    assert (error.option, error.value) == ("tokenizer", "o200k")
+    assert "did you mean o200k_base" in error.allowed
+    refusal(lambda: backcut.register_model("my-model", 5))  # type: ignore[arg-type]
+    refusal(lambda: backcut.tokenizer("my-model"))
+
+
+def test_registering_from_many_threads_loses_nothing(fresh: None) -> None:
+    def register(thread: int) -> None:
+        for k in range(50):
+            backcut.register_model(f"model-{thread}-{k}", "o200k_base")
+            assert backcut.tokenizer(f"model-{thread}-{k}").name == "o200k_base"
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(register, range(8)))
+    assert all(backcut.tokenizer(f"model-{thread}-{k}").name == "o200k_base" for thread in range(8) for k in range(50))

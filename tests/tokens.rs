@@ -1,4 +1,4 @@
-//! Counting up to a limit and truncating, against the plain count.
+//! Counting up to a limit and truncating, against the plain count; estimates keep the same promises.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,7 +6,7 @@ mod support;
 
 use std::convert::Infallible;
 
-use backcut::{Encoding, Keep, truncate};
+use backcut::{Encoding, Estimate, Keep, Scaled, truncate};
 use support::quarters;
 use support::random::{Random, text};
 use unicode_segmentation::UnicodeSegmentation;
@@ -105,6 +105,70 @@ fn truncate_with_a_counter_that_is_not_additive() {
         for limit in 0..=quarters(&text) + 1 {
             agrees(&text, limit, false, &quarters);
         }
+    }
+}
+
+fn times(base: Encoding, numerator: u32, denominator: u32) -> Estimate {
+    Estimate::Scaled(Scaled::new(base, numerator, denominator).unwrap())
+}
+
+fn estimates() -> Vec<Estimate> {
+    vec![
+        Estimate::Approximate,
+        times(Encoding::O200kBase, 118, 100),
+        times(Encoding::Cl100kBase, 7, 3),
+        times(Encoding::O200kBase, 1, 1),
+    ]
+}
+
+#[test]
+fn a_factor_is_at_least_one() {
+    assert_eq!(Scaled::new(Encoding::O200kBase, 1, 2), None);
+    assert_eq!(Scaled::new(Encoding::O200kBase, 0, 0), None);
+}
+
+#[test]
+fn a_scaled_estimate_is_the_product_rounded_up() {
+    for text in texts() {
+        let tokens = Encoding::O200kBase.count(&text);
+        let estimate = times(Encoding::O200kBase, 118, 100);
+        assert_eq!(estimate.count(&text), (tokens * 118).div_ceil(100));
+    }
+}
+
+#[test]
+fn estimates_keep_limits_as_encodings_do() {
+    for estimate in estimates() {
+        for text in texts() {
+            let count = estimate.count(&text);
+            assert!(count >= (text.len() as u64).div_ceil(128));
+            for limit in 0..count + 3 {
+                let found = estimate.count_up_to(&text, limit);
+                assert_eq!(
+                    found,
+                    (count <= limit).then_some(count),
+                    "{estimate:?} {limit} {text:?}"
+                );
+                for keep in [Keep::Head, Keep::Tail] {
+                    assert_eq!(
+                        estimate.truncate(&text, limit, keep),
+                        longest(&text, limit, keep, |piece| estimate.count(piece)),
+                        "{estimate:?} {limit} {keep:?} {text:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_limit_is_too_large_for_an_estimate() {
+    for estimate in estimates() {
+        assert_eq!(
+            estimate.count_up_to("some words", u64::MAX),
+            Some(estimate.count("some words"))
+        );
+        assert_eq!(estimate.truncate("some words", u64::MAX, Keep::Head), 10);
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, assert_type
 
 import backcut
@@ -39,6 +40,9 @@ assert_type(Figures.of("gpt-4o").image, int)
 assert_type(backcut.check(history), list[Violation])
 assert_type(backcut.tokenizer("gpt-4o"), Tokenizer)
 assert_type(backcut.tokenizer("gpt-4o").count_up_to("text", 5), int | None)
+assert_type(backcut.tokenizer(Path("tokenizer.json")).is_exact, bool)
+backcut.register_model("my-*", "o200k_base")
+backcut.register_model("my-model", Path("tokenizer.json"))
 assert_type(backcut.__version__, str)
 
 options: WindowOptions = {"max_tokens": 8_000, "model": "gpt-4o"}
@@ -102,10 +106,12 @@ class Words:
 
 backcut.context_window(tokenizer=Words())
 backcut.context_window(tokenizer=backcut.tokenizer("gpt-4o"))
+backcut.context_window(tokenizer=Path("tokenizer.json"))
 
 # What must not pass. An ignore that is not needed is an error too.
 backcut.context_window(max_token=5)  # type: ignore[arg-type]
 backcut.context_window(start="assistant")  # type: ignore[arg-type]
+backcut.context_window(tokenizer=5)  # type: ignore[arg-type]
 backcut.context_window(notice=True)  # type: ignore[arg-type]
 backcut.context_window(max_turns=1.5)  # type: ignore[arg-type]
 backcut.trim(history, max_token=5)  # type: ignore[call-overload]

@@ -15,7 +15,7 @@ from .engine import Tokenizer
 from .errors import BackcutError, BudgetError, FormatError, OptionError
 from .options import WindowOptions
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
-from .tokens import tokenizer
+from .tokens import register_model, tokenizer
 from .window import ContextWindow, check, context_window, count, trim
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "check",
     "context_window",
     "count",
+    "register_model",
     "tokenizer",
     "trim",
 ]

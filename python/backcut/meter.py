@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from . import graphemes
+from . import approximate, graphemes
 from .errors import FormatError, OptionError, shorten
 from .facts import Facts, compact, found, get, readable, size_in_bytes
 from .figures import Figures
@@ -16,9 +16,17 @@ from .media import cost
 __all__ = ["Meter", "Tokenizer"]
 
 LONGEST_TOKEN = 128
-"""Bytes of the longest token of every built-in encoding."""
+"""Bytes of the longest token of every built-in encoding; no estimate is below that either."""
 
-_BUILT_IN = {"o200k_base": "o200k_base", "o200k_harmony": "o200k_base", "cl100k_base": "cl100k_base"}
+_BUILT_IN = {
+    "o200k_base": "o200k_base",
+    "o200k_harmony": "o200k_base",
+    "cl100k_base": "cl100k_base",
+    "p50k_base": "p50k_base",
+    "p50k_edit": "p50k_base",
+    "r50k_base": "r50k_base",
+    "gpt2": "r50k_base",
+}
 """Built-in encodings, each with the tiktoken encoding that counts text alike."""
 
 _REMEMBERED = 1 << 22
@@ -44,15 +52,21 @@ class _Encoding(Protocol):
 
 
 class Tokenizer:
-    """Counts tokens with a built-in encoding or with a caller's function."""
+    """Counts tokens with a built-in encoding, an estimate, or a caller's function."""
 
-    __slots__ = ("_counter", "_encoding", "_known", "_known_size", "_name")
+    __slots__ = ("_counter", "_encoding", "_known", "_known_size", "_name", "_scaled")
 
-    def __init__(self, name: str, counter: Callable[[str], int] | None = None) -> None:
-        if counter is None and name not in _BUILT_IN:
-            raise ValueError(f"{name!r} is no built-in encoding; there are {', '.join(_BUILT_IN)}")
+    def __init__(self, name: str, counter: Callable[[str], int] | None = None, scaled: tuple[str, int, int] | None = None) -> None:
+        if counter is not None and scaled is not None:
+            raise ValueError("a counter of its own is not scaled: give counter or scaled")
+        if scaled is not None and not scaled[1] >= scaled[2] > 0:
+            raise ValueError(f"scaled must be by at least 1, not {scaled[1]}/{scaled[2]}")
+        base = name if scaled is None else scaled[0]
+        if counter is None and base not in _BUILT_IN and (scaled is not None or name != approximate.NAME):
+            raise ValueError(f"{base!r} is no built-in encoding; there are {', '.join(_BUILT_IN)}")
         self._name = name
         self._counter = counter
+        self._scaled = scaled
         self._encoding: _Encoding | None = None
         self._known: dict[str, int] = {}
         self._known_size = 0
@@ -64,8 +78,13 @@ class Tokenizer:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether a built-in encoding counts."""
+        """Whether a built-in encoding or estimate counts."""
         return self._counter is None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether this is no estimate of backcut's. A caller's own function is taken at its word."""
+        return self._counter is not None or (self._scaled is None and self._name != approximate.NAME)
 
     def count(self, text: str) -> int:
         """Tokens of ``text``, in which nothing is a special token.
@@ -121,8 +140,17 @@ class Tokenizer:
         return piece(next((length for length in reversed(lengths) if fits(length)), 0))
 
     def _encode(self, text: str) -> int:
+        if self._scaled is not None:
+            _, numerator, denominator = self._scaled
+            return -(-self._encode_base(self._scaled[0], text) * numerator // denominator)
+        if self._name == approximate.NAME:
+            joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # what tiktoken makes of lone surrogates
+            return -(-approximate.price(joined) // approximate.UNIT)
+        return self._encode_base(self._name, text)
+
+    def _encode_base(self, name: str, text: str) -> int:
         if self._encoding is None:
-            self._encoding = _load(self._name)
+            self._encoding = _load(name)
         return len(self._encoding.encode_ordinary(text))
 
     def _ask(self, counter: Callable[[str], int], text: str) -> int:
@@ -133,7 +161,7 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles without what was counted."""
-        return Tokenizer, (self._name, self._counter)
+        return Tokenizer, (self._name, self._counter, self._scaled)
 
 
 def _check_text(text: object) -> None:

@@ -1,20 +1,21 @@
-"""How tokens are counted: built-in encodings by name, and whatever else a caller counts with."""
+"""How tokens are counted: encodings, estimates and models by name, and whatever else a caller counts with."""
 
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Sized
 from typing import Any, Protocol, TypeAlias
 
 from .engine import Tokenizer
 from .errors import OptionError, nearest
-from .models import BUILT_IN, DEFAULT, NOT_YET, encoding_of, known_names
+from .models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, known_names, register, registered, tokenizer_of
 
-__all__ = ["WAY_OUT", "Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "tokenizer"]
+__all__ = ["WAY_OUT", "Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "register_model", "tokenizer"]
 
 WAY_OUT = (
-    ' For any other model give tokenizer="o200k_base", which counts it roughly, or its own: any object with encode or any function '
-    "from str to int"
+    ' For any other model give tokenizer="o200k_base", which counts it roughly, or its own: its tokenizer.json, any object with '
+    "encode or any function from str to int"
 )
 """How every sentence about a name that is not known ends."""
 
@@ -26,42 +27,73 @@ class Encodes(Protocol):
         """The tokens of ``text``."""
 
 
-TokenizerLike: TypeAlias = str | Tokenizer | Encodes | Callable[[str], int]
+TokenizerLike: TypeAlias = str | os.PathLike[str] | Tokenizer | Encodes | Callable[[str], int]
 """What ``tokenizer=`` takes."""
 
 _ALLOWED = (
-    "the name of an encoding or model, a backcut Tokenizer, an object with encode(text) that gives something with a length, "
-    "or a function from str to int"
+    "the name of an encoding or model, the path of a tokenizer.json, a backcut Tokenizer, an object with encode(text) that gives "
+    "something with a length, or a function from str to int"
 )
 
 _built: dict[str, Tokenizer] = {}
 
 
-def tokenizer(name_or_model: str) -> Tokenizer:
-    """The tokenizer of an encoding or of an OpenAI model.
+_estimates = {estimate.name: estimate for estimate in ESTIMATES}
+
+
+def tokenizer(name_or_model: str | os.PathLike[str]) -> Tokenizer:
+    """The tokenizer of an encoding, an estimate, a model, or a file.
 
     Args:
-        name_or_model: an encoding (``o200k_base``, ``o200k_harmony``, ``cl100k_base``) or a model (``gpt-4o``,
-            ``gpt-5-mini``, ``ft:gpt-4o:acme``, ...).
+        name_or_model: an encoding (``o200k_base``, ``o200k_harmony``, ``cl100k_base``); an estimate (``approximate``,
+            ``estimate-claude``, ``estimate-claude-4.7``, ``estimate-gemini``); a model (``gpt-4o``, ``ft:gpt-4o:acme``,
+            ``claude-sonnet-4-5``, ``vertex_ai/gemini-2.5-pro``, ...), or one of :func:`register_model`; or the path of a
+            ``tokenizer.json``, a text that ends in ``.json`` or an ``os.PathLike``, which the package ``tokenizers`` reads.
 
     Returns:
-        A tokenizer with ``name``, ``count(text)``, ``count_up_to(text, limit)`` and ``truncate(text, limit, keep)``. There is
-        one for each encoding: asking again gives the same object, at the price of a look-up.
+        A tokenizer with ``name``, ``is_exact``, ``count(text)``, ``count_up_to(text, limit)`` and
+        ``truncate(text, limit, keep)``. There is one for each encoding, estimate and file: asking again gives the same object, at
+        the price of a look-up.
 
     Raises:
-        OptionError: the name is not known (the nearest known ones are named), or its encoding is not there yet.
+        OptionError: the name is not known (the nearest known ones are named), or its encoding is not there yet; the file cannot
+            be read, or what reads it is not installed.
     """
-    return _find("tokenizer", name_or_model)
+    if not _is_file_name(name_or_model):
+        return _find("tokenizer", name_or_model)
+    from .tokenizer_json import from_file  # few have one
+
+    return from_file(name_or_model)
+
+
+def register_model(model: str, tokenizer: TokenizerLike) -> None:
+    """Makes ``tokenizer`` count wherever ``model`` is named, in this process; any thread may call it at any time.
+
+    Args:
+        model: the name of a model; or the beginning of such names and a ``*``: ``my-*``. An exact name wins over a beginning, a
+            longer beginning over a shorter one, both over the tables of backcut, and the last call for the same name over those
+            before. Windows that were made before keep what they count with.
+        tokenizer: as for :func:`backcut.context_window`: the name of an encoding, an estimate or a model that is known, the path
+            of a ``tokenizer.json``, an object with ``encode``, a function.
+
+    Raises:
+        OptionError: the model is no such name, or is that of an encoding; or the tokenizer is not known.
+    """
+    if not isinstance(model, str) or not model.removesuffix("*") or "*" in model[:-1]:
+        raise OptionError("model", model, "must be the name of a model, or the beginning of such names and a * at its end")
+    if _is_tokenizer(model) or _is_file_name(model):
+        raise OptionError("model", model, "is the name of a tokenizer, not of a model")
+    register(model, as_tokenizer(tokenizer))
 
 
 def as_tokenizer(value: TokenizerLike) -> Tokenizer:
     """Whatever a caller counts with, as a :class:`Tokenizer`.
 
     Args:
-        value: the name of an encoding or model; a ``Tokenizer``; an object with ``encode``, such as ``tiktoken.Encoding``
-            (special tokens count as text), ``tokenizers.Tokenizer`` or a tokenizer of ``transformers`` (no special tokens are
-            added); or a function from a text to its number of tokens, a whole number of at least 0 (an ``int``, or what counts
-            as one to ``operator.index``, such as ``numpy.int64``).
+        value: the name of an encoding, estimate or model; the path of a ``tokenizer.json``; a ``Tokenizer``; an object with
+            ``encode``, such as ``tiktoken.Encoding`` (special tokens count as text), ``tokenizers.Tokenizer`` or a tokenizer of
+            ``transformers`` (no special tokens are added); or a function from a text to its number of tokens, a whole number of
+            at least 0 (an ``int``, or what counts as one to ``operator.index``, such as ``numpy.int64``).
 
     Returns:
         A tokenizer that pickles when ``value`` does.
@@ -69,7 +101,7 @@ def as_tokenizer(value: TokenizerLike) -> Tokenizer:
     Raises:
         OptionError: ``value`` is none of these.
     """
-    if isinstance(value, str):
+    if isinstance(value, str | os.PathLike):
         return tokenizer(value)
     if isinstance(value, Tokenizer):
         return value
@@ -99,20 +131,38 @@ def named(value: TokenizerLike | None) -> TokenizerLike | None:
     return value
 
 
-def _find(option: str, name: str) -> Tokenizer:
+def _find(option: str, name: object) -> Tokenizer:
     built = _built.get(name) if isinstance(name, str) else None
     if built is not None:
         return built
     if not isinstance(name, str):
         raise OptionError(option, name, "the name of an encoding or model")
-    encoding = name if name in BUILT_IN or name in NOT_YET else encoding_of(name)
-    if encoding is None:
-        raise OptionError(option, name, _unknown(name))
-    if encoding in NOT_YET:
-        what = "" if encoding == name else f"its encoding {encoding} "
-        raise OptionError(option, name, f"{what}is not there yet; there are {', '.join(BUILT_IN)}")
+    if _is_tokenizer(name):
+        found = name
+    else:
+        own = registered(name)
+        if own is not None:
+            return own
+        known = tokenizer_of(name)
+        if known is None:
+            raise OptionError(option, name, _unknown(name))
+        found = known
     # Two threads may build the same one; both get the one that came first.
-    return _built.get(encoding) or _built.setdefault(encoding, Tokenizer(encoding))
+    return _built.get(found) or _built.setdefault(found, _make(found))
+
+
+def _is_file_name(value: object) -> bool:
+    """Whether ``value`` names a file: a path, or a text that ends as the names of such files do."""
+    return isinstance(value, os.PathLike) or (isinstance(value, str) and value.endswith(".json"))
+
+
+def _is_tokenizer(name: str) -> bool:
+    return name in BUILT_IN or name in _estimates or name == APPROXIMATE
+
+
+def _make(name: str) -> Tokenizer:
+    estimate = _estimates.get(name)
+    return Tokenizer(name) if estimate is None else Tokenizer(name, scaled=(estimate.base, *estimate.factor))
 
 
 def _unknown(name: str) -> str:

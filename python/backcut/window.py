@@ -179,10 +179,11 @@ def context_window(
         max_tokens: most tokens of the whole request: head, tools, system and ``reserve_tokens`` included.
         max_chars_per_tool: most characters of one tool result; longer ones are cut and marked.
         reserve_tokens: tokens of ``max_tokens`` that are kept free for the reply.
-        tokenizer: how tokens are counted: the name of an encoding or model, a ``backcut.tokenizer(...)``, an object with
-            ``encode``, or a function from a text to a whole number. ``o200k_base`` where neither this nor ``model`` is given.
-        model: the OpenAI model whose encoding counts; ``tokenizer`` wins. What pictures cost is this model's in any case, also that
-            of a Claude or Gemini model.
+        tokenizer: how tokens are counted: the name of an encoding, estimate or model, the path of a ``tokenizer.json``, a
+            ``backcut.tokenizer(...)``, an object with ``encode``, or a function from a text to a whole number. ``o200k_base``
+            where neither this nor ``model`` is given.
+        model: the model whose encoding or estimate counts, see :func:`backcut.tokenizer`; ``tokenizer`` wins.
+            What pictures cost is this model's in any case.
         figures: what counts besides text, as :class:`Figures`; or by name those that are different from the model's.
         format: the wire format of the messages; ``auto`` decides from their shape.
         start: what the kept part may begin with: a ``user`` turn only, or ``any`` group.
@@ -253,7 +254,7 @@ def count(
     Args:
         messages_or_text: a history, counted with the overhead of its format; or a text, counted without any.
         tokenizer: how tokens are counted, as for :func:`context_window`; ``o200k_base`` where neither this nor ``model`` is given.
-        model: the OpenAI model whose encoding counts; ``tokenizer`` wins. What pictures cost is this model's in any case.
+        model: the model whose encoding or estimate counts; ``tokenizer`` wins. What pictures cost is this model's in any case.
         figures: what counts besides text, as for :func:`context_window`.
         format: the wire format of the messages.
         tools: tool schemas of the request, counted too.

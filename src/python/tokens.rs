@@ -16,11 +16,12 @@ use super::value::Str;
 use crate::cap::TextCut;
 use crate::error::Foreign;
 use crate::facts::Role;
-use crate::tokens::{Counter, Encoding, Keep, truncate};
+use crate::tokens::{Counter, Encoding, Estimate, Keep, Scaled, truncate};
 use crate::value::Text;
 
 enum Kind {
     BuiltIn(Encoding),
+    Estimate(Estimate),
     Custom(Py<PyAny>),
 }
 
@@ -36,18 +37,22 @@ pub struct Tokenizer {
 #[pymethods]
 impl Tokenizer {
     #[new]
-    #[pyo3(signature = (name, counter = None))]
-    fn new(name: String, counter: Option<Py<PyAny>>) -> PyResult<Self> {
-        let kind = match counter {
-            Some(counter) => Kind::Custom(counter),
-            None => match Encoding::of(&name) {
-                Some(encoding) => Kind::BuiltIn(encoding),
-                None => {
-                    return Err(PyValueError::new_err(format!(
-                        "no built-in encoding is named {name:?}"
-                    )));
-                }
-            },
+    #[pyo3(signature = (name, counter = None, scaled = None))]
+    fn new(
+        name: String,
+        counter: Option<Py<PyAny>>,
+        scaled: Option<(String, u32, u32)>,
+    ) -> PyResult<Self> {
+        let kind = match (counter, scaled) {
+            (Some(counter), None) => Kind::Custom(counter),
+            (None, Some(factor)) => Kind::Estimate(times(&factor)?),
+            (None, None) if name == Estimate::APPROXIMATE => Kind::Estimate(Estimate::Approximate),
+            (None, None) => Kind::BuiltIn(built_in(&name)?),
+            (Some(_), Some(_)) => {
+                return Err(PyValueError::new_err(
+                    "a counter of its own is not scaled: give counter or scaled",
+                ));
+            }
         };
         Ok(Self {
             name,
@@ -62,6 +67,12 @@ impl Tokenizer {
         &self.name
     }
 
+    /// Whether this is no estimate of backcut's. A caller's own function is taken at its word.
+    #[getter]
+    fn is_exact(&self) -> bool {
+        !matches!(self.kind, Kind::Estimate(_))
+    }
+
     /// Tokens of a text. Nothing in it is special.
     fn count(&self, text: Bound<'_, PyString>) -> PyResult<u64> {
         self.counting(&Cell::new(0))
@@ -74,7 +85,7 @@ impl Tokenizer {
             return Err(negative("limit", limit));
         };
         let text = Str(text);
-        if let Kind::BuiltIn(encoding) = self.kind {
+        if !self.is_custom() {
             if text.len() as u64 > limit
                 && self
                     .memo
@@ -82,7 +93,16 @@ impl Tokenizer {
                     .is_none()
             {
                 let string = utf8(&text)?;
-                return Ok(text.0.py().detach(|| encoding.count_up_to(&string, limit)));
+                let py = text.0.py();
+                match self.kind {
+                    Kind::BuiltIn(encoding) => {
+                        return Ok(py.detach(|| encoding.count_up_to(&string, limit)));
+                    }
+                    Kind::Estimate(estimate) => {
+                        return Ok(py.detach(|| estimate.count_up_to(&string, limit)));
+                    }
+                    Kind::Custom(_) => {}
+                }
             }
         }
         let tokens = self.count(text.0)?;
@@ -118,6 +138,7 @@ impl Tokenizer {
                     PyResult::Ok(encoding.count(text))
                 })
             })?,
+            Kind::Estimate(estimate) => py.detach(|| estimate.truncate(&string, limit, keep)),
             Kind::Custom(_) => truncate(&string, limit, keep, false, |text| {
                 self.raw(&PyString::new(py, text))
             })?,
@@ -146,15 +167,37 @@ impl Tokenizer {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, Pickled) {
         let this = slf.get();
         let counter = match &this.kind {
-            Kind::BuiltIn(_) => None,
             Kind::Custom(counter) => Some(counter.clone_ref(slf.py())),
+            Kind::BuiltIn(_) | Kind::Estimate(_) => None,
         };
-        (slf.get_type(), (this.name.clone(), counter))
+        let scaled = match this.kind {
+            Kind::Estimate(Estimate::Scaled(scaled)) => {
+                let (base, numerator, denominator) = scaled.parts();
+                Some((base.name(), numerator, denominator))
+            }
+            _ => None,
+        };
+        (slf.get_type(), (this.name.clone(), counter, scaled))
     }
 }
 
 /// The arguments that make a tokenizer again.
-type Pickled = (String, Option<Py<PyAny>>);
+type Pickled = (String, Option<Py<PyAny>>, Option<(&'static str, u32, u32)>);
+
+fn built_in(name: &str) -> PyResult<Encoding> {
+    Encoding::of(name)
+        .ok_or_else(|| PyValueError::new_err(format!("no built-in encoding is named {name:?}")))
+}
+
+/// The estimate of a base encoding and a factor.
+fn times((base, numerator, denominator): &(String, u32, u32)) -> PyResult<Estimate> {
+    let scaled = Scaled::new(built_in(base)?, *numerator, *denominator).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "scaled must be by at least 1, not {numerator}/{denominator}"
+        ))
+    })?;
+    Ok(Estimate::Scaled(scaled))
+}
 
 fn negative(name: &str, value: i64) -> PyErr {
     PyValueError::new_err(format!("{name} must be at least 0, not {value}"))
@@ -203,6 +246,7 @@ impl Tokenizer {
         let py = text.py();
         match &self.kind {
             Kind::BuiltIn(encoding) => Ok(encoding.count(&utf8(&Str(text.clone()))?)),
+            Kind::Estimate(estimate) => Ok(estimate.count(&utf8(&Str(text.clone()))?)),
             Kind::Custom(counter) => {
                 let tokens = counter.bind(py).call1((text,))?;
                 let count = (tokens.is_instance_of::<PyInt>()
@@ -261,17 +305,21 @@ impl Counting<'_> {
 
     /// Counts without looking anything up.
     fn fresh(&self, text: &Str<'_>) -> PyResult<u64> {
-        let Kind::BuiltIn(encoding) = self.tokenizer.kind else {
+        if self.tokenizer.is_custom() {
             return self.tokenizer.raw(&text.0);
-        };
+        }
         let string = utf8(text)?;
         let held = self.held.get() + string.len();
-        if held < HELD_AT_MOST {
-            self.held.set(held);
-            return Ok(encoding.count(&string));
+        let long = held >= HELD_AT_MOST;
+        self.held.set(if long { 0 } else { held });
+        let py = text.0.py();
+        match self.tokenizer.kind {
+            Kind::BuiltIn(encoding) if long => Ok(py.detach(|| encoding.count(&string))),
+            Kind::BuiltIn(encoding) => Ok(encoding.count(&string)),
+            Kind::Estimate(estimate) if long => Ok(py.detach(|| estimate.count(&string))),
+            Kind::Estimate(estimate) => Ok(estimate.count(&string)),
+            Kind::Custom(_) => self.tokenizer.raw(&text.0),
         }
-        self.held.set(0);
-        Ok(text.0.py().detach(|| encoding.count(&string)))
     }
 }
 
@@ -314,6 +362,7 @@ impl<'py> Counter<Str<'py>> for Counting<'_> {
     }
 
     fn is_bytewise(&self) -> bool {
-        matches!(self.tokenizer.kind, Kind::BuiltIn(_))
+        // An estimate is never below 1/128 of the bytes either.
+        !self.tokenizer.is_custom()
     }
 }

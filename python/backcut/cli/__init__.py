@@ -31,6 +31,12 @@ JSONL with one of these a line; without FILE, or with -, it is read from standar
 
 """
 
+_TEXT = """Of several FILEs each is counted, and their total. What is not named .json, .jsonl or
+.ndjson, and does not begin with [ or {, is counted as plain text, which is said on
+standard error; --text takes everything for plain text.
+
+"""
+
 
 class _Version(argparse.Action):
     """Looks the version up only when it is asked for."""
@@ -63,16 +69,17 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def command(name: str, does: str) -> _Parser:
-        about = f"{does[0].upper()}{does[1:]}.\n\n{_INPUT}"
+        many = name == "count"
+        about = f"{does[0].upper()}{does[1:]}.\n\n{_INPUT}{_TEXT if many else ''}"
         made = commands.add_parser(name, help=does, description=about, epilog=_ends(name), **how)
-        made.add_argument("file", nargs="?", metavar="FILE", help="what to read (default: standard input)")
+        made.add_argument("file", nargs="*" if many else "?", metavar="FILE", help="what to read (default: standard input)")
         made.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output; may be the input itself")
         return made
 
     trim = command("trim", "cut conversations down to what fits")
     trim.add_argument("--report", choices=("text", "json", "none"), default="text", help="what to say on standard error (default: text)")
     add_options(trim)
-    count = command("count", "count the tokens of conversations, by message and by role")
+    count = command("count", "count the tokens of conversations, by message and by role, or of plain text")
     count.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
     add_options(count, "model", "tokenizer", "figures", "format")
     check = command("check", "list what a provider would refuse")
@@ -87,7 +94,9 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     parser, commands = _parsers()
     arguments, unknown = parser.parse_known_args(argv)
-    if unknown:
+    if arguments.command == "count" and not any(word.startswith("-") for word in unknown):
+        arguments.file += unknown  # FILEs behind an option that stands between them
+    elif unknown:
         _refuse(commands[arguments.command], unknown)
     return arguments
 

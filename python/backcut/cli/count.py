@@ -1,12 +1,13 @@
-"""``backcut count``: what a conversation or a text costs."""
+"""``backcut count``: what conversations and texts cost."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from .errors import CommandError
+from .errors import CommandError, say
 from .io import Output, Source
 from .measure import Request, Size, each, request
 from .options import given, in_words
@@ -16,59 +17,88 @@ from .table import number, table
 __all__ = ["run"]
 
 
+class _Counted(NamedTuple):
+    """A conversation or a text of the input, and what it costs."""
+
+    place: dict[str, Any]
+    """The file, where there are several, and the line, where a file has several conversations."""
+    whole: Request
+    chars: int
+    roles: list[str]
+    sizes: list[Size]
+    is_text: bool = False
+
+
+class _Row(NamedTuple):
+    """What is kept of it where it is one of many."""
+
+    place: dict[str, Any]
+    tokens: int
+    chars: int
+    messages: int
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Counts every conversation of the input, or all of it as one text."""
-    from .. import OptionError, count
+    """Counts everything in every input."""
+    from .. import OptionError
+    from ..tokens import choose
 
     options = given(arguments, "model", "tokenizer", "figures", "format")
     try:
-        count("", **options)  # what is wrong with the options is not the input's fault
+        counter = choose(options.get("tokenizer"), options.get("model"))
+        counter.count("")  # what is wrong with the options is not the input's fault
+        request([], None, None, options)
     except OptionError as error:
         raise CommandError(in_words(error)) from error
-    source = Source(arguments.file)
+    if not counter.is_exact:
+        say(f"backcut: {counter.name} is an estimate")
+    files = arguments.file or ["-"]
+    how = {"tokenizer": counter.name, "exact": counter.is_exact}
+    rows: list[_Row] = []
     with Output(arguments.output) as output:
-        if arguments.text:
-            output.write(_text(source.text(), options, arguments.json))
-        else:
-            _conversations(source, options, arguments.json, output)
+        for file in files:
+            for counted in _count(Source(file), arguments.text, options, len(files) > 1):
+                if arguments.json:
+                    output.write(json.dumps({**counted.place, **how, **_as_dict(counted)}) + "\n")
+                elif counted.place:
+                    rows.append(_Row(counted.place, counted.whole.total, counted.chars, len(counted.roles)))
+                else:
+                    output.write(_text(counted) if counted.is_text else _tables(counted))
+        if rows:
+            output.write(_summary(rows))
         output.deliver()
     return 0
 
 
-def _text(text: str, options: dict[str, Any], as_json: bool) -> str:
-    from .. import count
-
-    found = {"tokens": count(text, **options), "chars": len(text)}
-    if as_json:
-        return json.dumps(found) + "\n"
-    return table(list(found), [[number(value) for value in found.values()]], right="tokens chars")
-
-
-def _conversations(source: Source, options: dict[str, Any], as_json: bool, output: Output) -> None:
-    rows: list[tuple[int, ...]] = []
-    for conversation in watched(source):
+def _count(source: Source, as_text: bool, options: dict[str, Any], named: bool) -> Iterator[_Counted]:
+    place = {"file": source.name} if named else {}
+    source.hint = "; --text counts it as plain text"
+    contents = source.text() if as_text else source.contents()
+    if isinstance(contents, str):
+        if not as_text:
+            say(f"backcut: {source.name}: counted as plain text")
+        yield _of_text(place, contents, options)
+        return
+    for conversation in watched(source, contents):
         messages = conversation.messages
         with conversation.blamed():
             whole = request(messages, conversation.tools, conversation.system, options)
             sizes = each(messages, options)
+        line = {"line": conversation.line} if source.many else {}
         roles = [message["role"] for message in messages]
-        if as_json:
-            line = {"line": conversation.line} if source.many else {}
-            output.write(json.dumps({**line, **_as_dict(roles, sizes, whole)}) + "\n")
-        elif source.many:
-            rows.append((conversation.line, whole.total, sum(size.chars for size in sizes), len(messages)))
-        else:
-            output.write(_tables(roles, sizes, whole))
-    if rows:
-        cells = [[str(line), *map(number, figures)] for line, *figures in rows]
-        sums = [number(sum(row[column] for row in rows)) for column in (1, 2, 3)]
-        output.write(table(["line", "tokens", "chars", "messages"], [*cells, ["total", *sums]], right="line tokens chars messages"))
+        yield _Counted({**place, **line}, whole, sum(size.chars for size in sizes), roles, sizes)
 
 
-def _by_role(roles: list[str], sizes: list[Size]) -> dict[str, dict[str, int]]:
+def _of_text(place: dict[str, Any], text: str, options: dict[str, Any]) -> _Counted:
+    from .. import count
+
+    return _Counted(place, Request(count(text, **options), 0, 0, 0), len(text), [], [], True)
+
+
+def _by_role(counted: _Counted) -> dict[str, dict[str, int]]:
     """Tokens, characters and messages by role, in the order in which the roles come up."""
     found: dict[str, dict[str, int]] = {}
-    for role, size in zip(roles, sizes, strict=True):
+    for role, size in zip(counted.roles, counted.sizes, strict=True):
         row = found.setdefault(role, {"tokens": 0, "chars": 0, "messages": 0})
         row["tokens"] += size.tokens
         row["chars"] += size.chars
@@ -76,23 +106,40 @@ def _by_role(roles: list[str], sizes: list[Size]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _as_dict(roles: list[str], sizes: list[Size], whole: Request) -> dict[str, Any]:
+def _as_dict(counted: _Counted) -> dict[str, Any]:
+    whole = counted.whole
+    if counted.is_text:
+        return {"tokens": whole.total, "chars": counted.chars}
     return {
         "tokens": whole.total,
         "overhead": whole.overhead,
         "tools": whole.tools,
         "system": whole.system,
-        "roles": _by_role(roles, sizes),
-        "messages": [{"role": role, **size._asdict()} for role, size in zip(roles, sizes, strict=True)],
+        "roles": _by_role(counted),
+        "messages": [{"role": role, **size._asdict()} for role, size in zip(counted.roles, counted.sizes, strict=True)],
     }
 
 
-def _tables(roles: list[str], sizes: list[Size], whole: Request) -> str:
-    messages = enumerate(zip(roles, sizes, strict=True))
+def _text(counted: _Counted) -> str:
+    return table(["tokens", "chars"], [[number(counted.whole.total), number(counted.chars)]], right="tokens chars")
+
+
+def _summary(rows: list[_Row]) -> str:
+    """One line for each conversation and text, and their total."""
+    names = [name for name in ("file", "line") if any(name in row.place for row in rows)]
+    cells = [[*(str(row.place.get(name, "")) for name in names), *map(number, row[1:])] for row in rows]
+    sums = [number(sum(column)) for column in list(zip(*rows, strict=True))[1:]]
+    cells.append(["total", *[""] * (len(names) - 1), *sums])
+    return table([*names, "tokens", "chars", "messages"], cells, right="line tokens chars messages")
+
+
+def _tables(counted: _Counted) -> str:
+    whole = counted.whole
+    messages = enumerate(zip(counted.roles, counted.sizes, strict=True))
     by_message = [[str(index), role, number(size.tokens), number(size.chars)] for index, (role, size) in messages]
-    by_role = [[role, *map(number, row.values())] for role, row in _by_role(roles, sizes).items()]
+    by_role = [[role, *map(number, row.values())] for role, row in _by_role(counted).items()]
     besides = {"tools": whole.tools, "system text": whole.system, "request": whole.overhead}
     by_role += [[name, number(tokens), "", ""] for name, tokens in besides.items() if tokens]
-    by_role.append(["total", number(whole.total), number(sum(size.chars for size in sizes)), number(len(roles))])
+    by_role.append(["total", number(whole.total), number(counted.chars), number(len(counted.roles))])
     first = table(["message", "role", "tokens", "chars"], by_message, right="message tokens chars")
     return f"{first}\n{table(['role', 'tokens', 'chars', 'messages'], by_role, right='tokens chars messages')}"

@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO, NoReturn, Self
@@ -22,6 +23,9 @@ _IN_MEMORY = 1 << 24
 
 _MARK = b"\xef\xbb\xbf"
 
+_JSON = (".json", ".jsonl", ".ndjson")
+"""How the names of files end that hold conversations, whatever is in them."""
+
 
 class Source:
     """An input: a file or standard input, and the conversations in it.
@@ -31,6 +35,7 @@ class Source:
         many: whether it is JSONL with more than one conversation; known from the first one on.
         size: its length in bytes, where that can be known.
         done: how many of them have been read.
+        hint: what to say behind an error of an input that is no JSON.
     """
 
     def __init__(self, file: str | None) -> None:
@@ -38,6 +43,7 @@ class Source:
         self.many = False
         self.size: int | None = None
         self.done = 0
+        self.hint = ""
 
     @contextmanager
     def _open(self) -> Iterator[BinaryIO]:
@@ -69,7 +75,23 @@ class Source:
 
     def __iter__(self) -> Iterator[Conversation]:
         """Reads one conversation after the other."""
+        return self._conversations(self._chunks())
+
+    def contents(self) -> Iterator[Conversation] | str:
+        """The conversations; or all of it as text, where it neither is named nor begins as JSON.
+
+        JSON are inputs whose name ends in ``.json``, ``.jsonl`` or ``.ndjson``, and those whose first sign, white space and a byte
+        order mark aside, is ``[`` or ``{``. One that is blank is no text.
+        """
         chunks = self._chunks()
+        first = next(chunks, None)
+        if first is None:
+            return self._conversations(chunks)
+        if Path(self.name).suffix.lower() in _JSON or first[0].lstrip()[:1] in ("[", "{"):
+            return self._conversations(chain([first], chunks))
+        return "".join([first[0], *(text for text, _ in chunks)])
+
+    def _conversations(self, chunks: Iterator[tuple[str, int]]) -> Iterator[Conversation]:
         first = next(chunks, None)
         if first is None:
             raise CommandError(f"{self.name}: expected a conversation, found nothing")
@@ -139,7 +161,7 @@ class Source:
     def _fail(self, error: json.JSONDecodeError, line: int) -> NoReturn:
         ends = " (the input ends too early)" if error.pos >= len(error.doc.rstrip()) else ""
         sentence = f"not JSON: {error.msg[0].lower()}{error.msg[1:]}{ends}"
-        raise CommandError(f"{self.name}:{line + error.lineno - 1}:{error.colno}: {sentence}") from None
+        raise CommandError(f"{self.name}:{line + error.lineno - 1}:{error.colno}: {sentence}{self.hint}") from None
 
 
 class Output:

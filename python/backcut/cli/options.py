@@ -62,7 +62,7 @@ _OPTIONS = (
     _Option("max_chars_per_tool", _whole, "N", "most characters of one tool result; a longer one is cut"),
     _Option("reserve_tokens", _whole, "N", "tokens of --max-tokens to keep free for the reply"),
     _Option("model", _text, "NAME", "count tokens as this model does"),
-    _Option("tokenizer", _text, "NAME", "count tokens in this encoding (default: o200k_base)"),
+    _Option("tokenizer", _text, "NAME", "count by this encoding, estimate or tokenizer.json (default: o200k_base)"),
     _Option("figures", _figure, "NAME=N", "count N tokens for this, such as image=1000; may be given again", flag="--figure"),
     _Option("format", _text, "NAME", "wire format of the messages (default: auto)"),
     _Option("start", str, "", "what the kept messages may begin with (default: user)", ("user", "any")),

@@ -19,16 +19,19 @@ _PERIOD = 0.1
 """Seconds between two pictures."""
 
 
-def watched(source: Source) -> Iterator[Conversation]:
-    """The conversations of ``source``, with a progress bar where standard error is a terminal."""
+def watched(source: Source, conversations: Iterator[Conversation] | None = None) -> Iterator[Conversation]:
+    """The conversations of ``source`` (``conversations``, if it was begun already), with a progress bar where standard error is a
+    terminal.
+    """
+    conversations = iter(source) if conversations is None else conversations
     if sys.stderr is None or not sys.stderr.isatty():
-        yield from source
+        yield from conversations
         return
     begun = time.monotonic()
     due = begun + _PATIENCE
     shown = False
     try:
-        for count, conversation in enumerate(source):
+        for count, conversation in enumerate(conversations):
             yield conversation
             now = time.monotonic()
             if source.many and now >= due:
