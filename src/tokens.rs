@@ -1,18 +1,24 @@
 //! Counting tokens.
 
 mod approximate;
-mod block;
-mod cache;
 mod classes;
 mod encoding;
 mod engine;
 mod estimate;
-#[allow(clippy::cast_possible_truncation)] // keys and hashes are taken apart
-mod layout;
-mod merge;
 mod split;
 mod truncate;
-mod vocabulary;
+
+/// Sets of bits, keys and hashes are taken apart here, lengths and counts that fit are packed.
+macro_rules! packed {
+    ($($module:ident),+) => {
+        $(
+            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
+            mod $module;
+        )+
+    };
+}
+
+packed!(batch, block, cache, layout, merge, vocabulary);
 
 pub use cache::{DEFAULT_CACHE_BYTES, set_cache_bytes};
 pub use encoding::Encoding;

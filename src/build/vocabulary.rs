@@ -7,7 +7,8 @@ use tiktoken_rs::CoreBPE;
 
 use crate::hash::{Perfect, perfect};
 use crate::layout::{
-    FILTER_BITS, ID_BITS, LONGEST, SHORT, filter_bit, hash_long, hash_pair, hash_short, pair, short,
+    CROSSING_BITS, ID_BITS, LONGEST, SHORT, byte_bit, crossing_bit, hash_long, hash_pair,
+    hash_short, pair, short,
 };
 use crate::write;
 
@@ -79,16 +80,11 @@ fn write_tables(folder: &Path, name: &str, tokens: &HashMap<Vec<u8>, u32>) {
         .filter_map(|&(token, id)| Some((last_merge(token, id, tokens)?, id)))
         .collect();
     let hashes: Vec<u64> = merges.iter().map(|&(pair, _)| hash_pair(pair)).collect();
-    let mut filter = vec![0_u64; FILTER_BITS / 64];
-    for &hash in &hashes {
-        let (word, bit) = filter_bit(hash);
-        filter[word] |= 1 << bit;
-    }
-    let filter: Vec<u8> = filter.into_iter().flat_map(u64::to_le_bytes).collect();
-    write("pairs.filter", &filter);
     let merge = |at: usize| merges[at].0 | u64::from(merges[at].1) << (2 * ID_BITS);
     let merge = |at: Option<usize>| at.map_or(0, merge).to_le_bytes().to_vec();
     write_perfect("pairs", &hashes, &merge);
+
+    write_crossings(folder, name, tokens);
 
     let id = |text: &[u8]| tokens.get(text).copied().unwrap_or(NONE).to_le_bytes();
     let bytes: Vec<u8> = (0..=u8::MAX).flat_map(|a| id(&[a])).collect();
@@ -96,6 +92,38 @@ fn write_tables(folder: &Path, name: &str, tokens: &HashMap<Vec<u8>, u32>) {
     let two = (0..=u8::MAX).flat_map(|a| (0..=u8::MAX).map(move |b| [a, b]));
     let bigrams: Vec<u8> = two.flat_map(|two| id(&two)).collect();
     write("bigrams", &bigrams);
+}
+
+/// Writes which code points may be neighbours inside of a token, as far as not both are ASCII: between all others a text may be
+/// cut and merged in two. Pairs of whole code points are bits by their hash. Where a token begins or ends within a code point,
+/// the bytes on both sides stand for all code points that have them.
+fn write_crossings(folder: &Path, name: &str, tokens: &HashMap<Vec<u8>, u32>) {
+    let mut chars = vec![0_u64; CROSSING_BITS / 64];
+    let mut bytes = vec![0_u64; 1 << 16 >> 6];
+    let is_whole = |part: &[u8]| std::str::from_utf8(part).is_ok();
+    let number = |part: &[u8]| part.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b));
+    for token in tokens.keys() {
+        let parts: Vec<&[u8]> = token
+            .chunk_by(|_, &byte| (0x80..0xC0).contains(&byte))
+            .collect();
+        for two in parts.windows(2) {
+            let (left, right) = (two[0], two[1]);
+            if left.is_ascii() && right.is_ascii() {
+                continue;
+            }
+            let last = left[left.len() - 1];
+            let (table, (word, bit)) = if is_whole(left) && is_whole(right) {
+                (&mut chars, crossing_bit(number(left), number(right)))
+            } else {
+                (&mut bytes, byte_bit(last, right[0]))
+            };
+            table[word] |= 1 << bit;
+        }
+    }
+    for (table, bits) in [("crossings.chars", chars), ("crossings.bytes", bytes)] {
+        let bits: Vec<u8> = bits.into_iter().flat_map(u64::to_le_bytes).collect();
+        write(folder, &format!("{name}.{table}"), &bits);
+    }
 }
 
 /// The pair whose merge makes this token: the one pair that is ever merged into it. Merges inside a span that no merge crosses

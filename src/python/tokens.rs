@@ -85,24 +85,23 @@ impl Tokenizer {
             return Err(negative("limit", limit));
         };
         let text = Str(text);
-        if !self.is_custom() {
-            if text.len() as u64 > limit
-                && self
-                    .memo
-                    .get(&text.0, Memo::key(&text.0, text.len(), 0)?)
-                    .is_none()
-            {
-                let string = utf8(&text)?;
-                let py = text.0.py();
-                match self.kind {
-                    Kind::BuiltIn(encoding) => {
-                        return Ok(py.detach(|| encoding.count_up_to(&string, limit)));
-                    }
-                    Kind::Estimate(estimate) => {
-                        return Ok(py.detach(|| estimate.count_up_to(&string, limit)));
-                    }
-                    Kind::Custom(_) => {}
+        if !self.is_custom()
+            && text.len() as u64 > limit
+            && self
+                .memo
+                .get(&text.0, Memo::key(&text.0, text.len(), 0)?)
+                .is_none()
+        {
+            let string = utf8(&text)?;
+            let py = text.0.py();
+            match self.kind {
+                Kind::BuiltIn(encoding) => {
+                    return Ok(py.detach(|| encoding.count_up_to(&string, limit)));
                 }
+                Kind::Estimate(estimate) => {
+                    return Ok(py.detach(|| estimate.count_up_to(&string, limit)));
+                }
+                Kind::Custom(_) => {}
             }
         }
         let tokens = self.count(text.0)?;

@@ -190,7 +190,7 @@ pub(super) fn starts<const CASED: bool>(bytes: &[u8; BLOCK]) -> u64 {
     let behind_breaks = blanks & (sets.breaks & !taken) << 1;
     let between = blanks.wrapping_add(behind_breaks) & !blanks & sets.breaks;
     if between != 0 {
-        let run = first & (between & between.wrapping_neg()) - 1;
+        let run = first & ((between & between.wrapping_neg()) - 1);
         end = end.min(BLOCK as u32 - run.leading_zeros());
     }
     // A run at the end may go on.

@@ -1,8 +1,10 @@
 //! What is remembered of pieces that are no tokens: how many they are merged into.
 
+use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use super::batch::Batch;
 use super::layout::{LENGTH_AT, SHORT};
 
 /// The longest piece that is remembered, in bytes: with its length and its count it fills two lines of the processor's cache.
@@ -14,8 +16,8 @@ const COUNT_AT: u32 = LENGTH_AT + 4;
 /// The counts of pieces; a new one takes the place of an old one. One thread uses it at a time.
 #[derive(Default)]
 pub(super) struct Cache {
-    /// Keys of short pieces with the count on top: pieces of at most 15 bytes have at most 15 tokens.
-    short: Vec<u128>,
+    /// Keys of short pieces with the count on top: pieces of at most 15 bytes have at most 15 tokens. Two that meet stay both.
+    short: Vec<[u128; 2]>,
     /// A piece, its length, its count.
     long: Vec<[u8; 128]>,
 }
@@ -28,26 +30,24 @@ impl Cache {
             places => 1 << places.ilog2(),
         };
         Self {
-            short: vec![0; places(16)],
+            short: vec![[0; 2]; places(32)],
             long: vec![[0; 128]; places(128)],
         }
     }
 
-    /// The count of a short piece, by its key and the key's hash.
+    /// The counts of short pieces.
     #[inline]
-    pub(super) fn short(&self, key: u128, hash: u64) -> Option<u64> {
-        let found = *self.short.get(index(hash, self.short.len()))?;
-        let count = (found >> COUNT_AT) as u64;
-        (found ^ key == u128::from(count) << COUNT_AT && count != 0).then_some(count)
+    pub(super) fn short(&self) -> Short<'_> {
+        Short(&self.short)
     }
 
-    /// Remembers the count of a short piece.
+    /// Remembers the count of a short piece that is not remembered. 0 is no count.
     #[inline]
     pub(super) fn put_short(&mut self, key: u128, hash: u64, count: u64) {
         debug_assert!(count <= SHORT as u64);
         let at = index(hash, self.short.len());
         if let Some(place) = self.short.get_mut(at) {
-            *place = key | u128::from(count) << COUNT_AT;
+            *place = [key | u128::from(count) << COUNT_AT, place[0]];
         }
     }
 
@@ -68,6 +68,27 @@ impl Cache {
             place[126] = piece.len() as u8;
             place[127] = count as u8;
         }
+    }
+}
+
+/// The counts of short pieces.
+#[derive(Clone, Copy)]
+pub(super) struct Short<'c>(&'c [[u128; 2]]);
+
+impl Short<'_> {
+    /// The count of a piece, by its key and the key's hash; 0 if it is not remembered.
+    #[inline]
+    pub(super) fn get(self, key: u128, hash: u64) -> u64 {
+        let Some(&[young, old]) = self.0.get(index(hash, self.0.len())) else {
+            return 0;
+        };
+        // Where all other bits are the key's, the highest four are the count.
+        let count = |found: u128| {
+            let difference = found ^ key;
+            let (low, high) = (difference as u64, (difference >> 64) as u64);
+            select_unpredictable(low | high << 4 == 0, high >> 60, 0)
+        };
+        count(young) | count(old)
     }
 }
 
@@ -93,48 +114,52 @@ pub fn set_cache_bytes(bytes: usize) {
     CACHE_BYTES.store(bytes, Ordering::Relaxed);
 }
 
-/// The caches of a vocabulary. Each thread takes the first that is free, so that one thread always meets the same one.
+/// The caches of a vocabulary, each with a batch to work in. A thread takes the first that is free, so that one thread alone
+/// always meets the same one.
 pub(super) struct Pool([Mutex<Held>; MOST_THREADS]);
 
-/// A cache, and how large it was asked to be.
 struct Held {
+    /// How large the cache was asked to be.
     bytes: usize,
     cache: Cache,
+    batch: Batch,
+}
+
+impl Held {
+    const EMPTY: Self = Self {
+        bytes: 0,
+        cache: Cache {
+            short: Vec::new(),
+            long: Vec::new(),
+        },
+        batch: Batch::EMPTY,
+    };
 }
 
 impl Pool {
+    #[allow(clippy::large_stack_arrays)] // only statics are made of it
     pub(super) const fn new() -> Self {
-        Self(
-            [const {
-                Mutex::new(Held {
-                    bytes: 0,
-                    cache: Cache {
-                        short: Vec::new(),
-                        long: Vec::new(),
-                    },
-                })
-            }; MOST_THREADS],
-        )
+        Self([const { Mutex::new(Held::EMPTY) }; MOST_THREADS])
     }
 
-    /// Runs `work` with a cache that no other thread uses meanwhile.
-    pub(super) fn with<R>(&self, work: impl FnOnce(&mut Cache) -> R) -> R {
+    /// Runs `work` with a cache and a batch that no other thread uses meanwhile.
+    pub(super) fn with<R>(&self, work: impl FnOnce(&mut Cache, &mut Batch) -> R) -> R {
         let bytes = CACHE_BYTES.load(Ordering::Relaxed);
         let Some(mut held) = self.0.iter().find_map(free) else {
-            return work(&mut Cache::default());
+            let mut held = Held::EMPTY;
+            return work(&mut held.cache, &mut held.batch);
         };
+        let held = &mut *held;
         if held.bytes != bytes {
-            *held = Held {
-                bytes,
-                cache: Cache::with_bytes(bytes),
-            };
+            held.bytes = bytes;
+            held.cache = Cache::with_bytes(bytes);
         }
-        work(&mut held.cache)
+        work(&mut held.cache, &mut held.batch)
     }
 }
 
-fn free(cache: &Mutex<Held>) -> Option<MutexGuard<'_, Held>> {
-    match cache.try_lock() {
+fn free(held: &Mutex<Held>) -> Option<MutexGuard<'_, Held>> {
+    match held.try_lock() {
         Ok(held) => Some(held),
         // A place is written whole or is told by its length and bytes: a thread that panicked left nothing wrong behind.
         Err(TryLockError::Poisoned(error)) => Some(PoisonError::into_inner(error)),

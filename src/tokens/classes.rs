@@ -68,8 +68,8 @@ fn wide(text: &[u8], at: usize) -> (Class, usize) {
     let low = |behind: usize| u32::from(text.get(at + behind).copied().unwrap_or(0) & 0x3F);
     let lead = u32::from(text[at]);
     let (point, len) = match lead {
-        ..0xE0 => ((lead & 0x1F) << 6 | low(1), 2),
-        ..0xF0 => ((lead & 0x0F) << 12 | low(1) << 6 | low(2), 3),
+        ..=0xDF => ((lead & 0x1F) << 6 | low(1), 2),
+        0xE0..=0xEF => ((lead & 0x0F) << 12 | low(1) << 6 | low(2), 3),
         _ => ((lead & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3), 4),
     };
     let point = point as usize;

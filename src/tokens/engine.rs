@@ -1,9 +1,10 @@
-//! Counting: a text's pieces, one by one looked up, remembered or merged.
+//! Counting: a text's pieces, many at a time looked up, remembered or merged.
 
+use super::batch::{BATCH, Batch, UNMERGED, push_if};
 use super::block::BLOCK;
 use super::cache::{Cache, LONGEST_REMEMBERED, Pool};
 use super::layout::{LENGTH_AT, SHORT, hash_long, hash_short, short};
-use super::merge::{SMALL, count_long, count_small};
+use super::merge::{count_long, count_short};
 use super::split::{Cl100k, Gpt2, O200k, Split};
 use super::vocabulary::{self, Vocabulary};
 
@@ -47,158 +48,228 @@ impl Engine {
 
     /// Tokens of a text; `None` as soon as there are more than `limit`.
     pub(super) fn count(&self, text: &str, limit: u64) -> Option<u64> {
-        let text = text.as_bytes();
-        self.caches.with(|cache| {
-            let mut counter = Counter {
+        self.caches.with(|cache, batch| {
+            batch.clear();
+            let counter = Counter {
                 vocabulary: self.vocabulary,
                 cache,
+                batch,
+                text: text.as_bytes(),
                 limit,
-                short: Vec::new(),
-                long: Vec::new(),
+                tokens: 0,
             };
             match self.pattern {
-                Pattern::O200k => counter.count::<O200k>(text),
-                Pattern::Cl100k => counter.count::<Cl100k>(text),
-                Pattern::Gpt2 => counter.count::<Gpt2>(text),
+                Pattern::O200k => counter.count::<O200k>(),
+                Pattern::Cl100k => counter.count::<Cl100k>(),
+                Pattern::Gpt2 => counter.count::<Gpt2>(),
             }
         })
     }
 }
 
+/// Counts one text.
 struct Counter<'c, 't> {
     vocabulary: &'static Vocabulary,
     cache: &'c mut Cache,
+    /// The pieces that are not counted yet.
+    batch: &'c mut Batch,
+    text: &'t [u8],
     limit: u64,
-    /// Short pieces of a batch that are to be merged, each with its key and its hash.
-    short: Vec<(&'t [u8], u128, u64)>,
-    /// Longer ones, with their hashes.
-    long: Vec<(&'t [u8], u64)>,
+    /// Tokens of the pieces in front of the batch.
+    tokens: u64,
 }
 
-/// Pieces that are looked up together: the processor waits for their places in memory at the same time.
-const BATCH: usize = 32;
+/// There are more tokens than the limit.
+struct Over;
+
+/// What stands for the key of a long piece; no text has it, since it would not be UTF-8.
+const LONG: u128 = u128::MAX;
 
 impl<'t> Counter<'_, 't> {
-    fn count<S: Split>(&mut self, text: &'t [u8]) -> Option<u64> {
-        let mut tokens = 0;
-        let mut ends = [0; BATCH + BLOCK];
-        let mut keys = [(0, 0); BATCH + BLOCK];
+    fn count<S: Split>(mut self) -> Option<u64> {
+        match self.all::<S>() {
+            Ok(()) => Some(self.tokens),
+            Err(Over) => None,
+        }
+    }
+
+    fn all<S: Split>(&mut self) -> Result<(), Over> {
+        let text = self.text;
         let mut at = 0;
         while at < text.len() {
-            let start = at;
-            let mut pieces = 0;
-            while pieces < BATCH && at < text.len() {
-                let base = at;
-                let mut starts = S::starts(text, at);
-                while starts != 0 {
-                    at = base + starts.trailing_zeros() as usize;
-                    starts &= starts - 1;
-                    ends[pieces] = at;
-                    pieces += 1;
+            let base = at;
+            if self.batch.room() < BLOCK {
+                self.drain()?;
+            }
+            let mut starts = S::starts(text, at);
+            while starts != 0 {
+                at = base + starts.trailing_zeros() as usize;
+                starts &= starts - 1;
+                self.batch.push(at);
+            }
+            if at == base {
+                at = S::end(text, at);
+                if at - base > 1 && !text[base..at].is_ascii() {
+                    self.cut(base, at)?;
                 }
-                if at == base {
-                    at = S::end(text, at);
-                    ends[pieces] = at;
-                    pieces += 1;
-                }
-            }
-            let mut begin = start;
-            for (&end, slot) in ends[..pieces].iter().zip(&mut keys) {
-                *slot = if end - begin <= SHORT {
-                    let key = key(text, begin, end);
-                    (key, hash_short(key))
-                } else {
-                    (0, 0)
-                };
-                begin = end;
-            }
-            let mut begin = start;
-            for (&end, &(key, hash)) in ends[..pieces].iter().zip(&keys) {
-                tokens += match self.cache.short(key, hash) {
-                    Some(count) => count,
-                    None if key != 0 => self.short(&text[begin..end], key, hash),
-                    None => self.long(&text[begin..end])?,
-                };
-                begin = end;
-            }
-            tokens += self.merge();
-            if tokens > self.limit {
-                return None;
+                self.batch.push(at);
             }
         }
-        Some(tokens)
+        self.drain()?;
+        self.merge();
+        self.within_limit()
     }
 
-    /// Tokens of a short piece that is not remembered; 0 if it is to be merged.
-    #[inline]
-    fn short(&mut self, piece: &'t [u8], key: u128, hash: u64) -> u64 {
-        if self.vocabulary.has_short(key, hash) {
+    fn within_limit(&self) -> Result<(), Over> {
+        if self.tokens > self.limit {
+            Err(Over)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Pushes the places inside of a piece that no token reaches across: what lies between them is merged on its own.
+    fn cut(&mut self, mut at: usize, end: usize) -> Result<(), Over> {
+        let (mut left, len) = char_at(self.text, at);
+        at += len;
+        while at < end {
+            let (right, len) = char_at(self.text, at);
+            if !self.vocabulary.crosses(left, right) {
+                self.batch.push(at);
+                // Room for the piece's end.
+                if self.batch.room() < 2 {
+                    self.drain()?;
+                }
+            }
+            left = right;
+            at += len;
+        }
+        Ok(())
+    }
+
+    /// Counts what was pushed. Step by step for all, and without branches where it can be, so that the processor need not
+    /// guess, and waits for memory once and not for each piece.
+    fn drain(&mut self) -> Result<(), Over> {
+        let batch = &mut *self.batch;
+        let mut tokens = 0;
+        let (mut longs, mut misses, mut finds) = (0, 0, 0);
+        let len = batch.len();
+        for index in 0..len {
+            let (begin, end) = batch.span(index);
+            let is_long = end - begin > SHORT;
+            batch.keys[index] = if is_long {
+                (LONG, 0)
+            } else {
+                let key = key(self.text, begin, end);
+                (key, hash_short(key))
+            };
+            push_if(&mut batch.long, &mut longs, index, is_long);
+        }
+        let places = self.cache.short();
+        for (index, &(key, hash)) in batch.keys[..len].iter().enumerate() {
+            let count = places.get(key, hash);
+            tokens += count;
+            push_if(&mut batch.missing, &mut misses, index, count == 0);
+        }
+        let mut unmerged = batch.unmerged_len;
+        for at in 0..misses {
+            let index = usize::from(batch.missing[at % BATCH]);
+            let (key, hash) = batch.keys[index % BATCH];
+            let is_token = self.vocabulary.has_short(key, hash);
+            push_if(&mut batch.found, &mut finds, index, is_token);
+            batch.unmerged[unmerged % UNMERGED] = (key, hash);
+            unmerged += usize::from(!is_token && key != LONG);
+        }
+        batch.unmerged_len = unmerged;
+        tokens += finds as u64;
+        for &index in &batch.found[..finds] {
+            let (key, hash) = batch.keys[usize::from(index) % BATCH];
             self.cache.put_short(key, hash, 1);
-            return 1;
         }
-        self.short.push((piece, key, hash));
-        0
+        if unmerged > UNMERGED - BATCH {
+            self.merge();
+        }
+        for at in 0..longs {
+            let (begin, end) = self.batch.span(self.batch.long[at % BATCH].into());
+            tokens += self.long(&self.text[begin..end])?;
+        }
+        self.batch.restart();
+        self.tokens += tokens;
+        self.within_limit()
     }
 
-    /// Tokens of a longer piece; 0 if it is to be merged.
-    fn long(&mut self, piece: &'t [u8]) -> Option<u64> {
+    /// Merges the short pieces that are neither remembered nor tokens.
+    fn merge(&mut self) {
+        let unmerged = &self.batch.unmerged[..self.batch.unmerged_len];
+        count_short(
+            self.vocabulary,
+            unmerged.iter().map(|&(key, _)| key),
+            |at, count| {
+                self.tokens += count;
+                let (key, hash) = unmerged[at];
+                self.cache.put_short(key, hash, count);
+            },
+        );
+        self.batch.unmerged_len = 0;
+    }
+
+    /// Tokens of a longer piece.
+    fn long(&mut self, piece: &'t [u8]) -> Result<u64, Over> {
         if piece.len() > LONGEST_REMEMBERED {
             if self.vocabulary.has_long(piece) {
-                return Some(1);
+                return Ok(1);
             }
-            return count_long(self.vocabulary, piece, self.limit);
+            return count_long(self.vocabulary, piece, self.limit).ok_or(Over);
         }
         let hash = hash_long(piece);
         if let Some(count) = self.cache.long(piece, hash) {
-            return Some(count);
+            return Ok(count);
         }
         let count = if self.vocabulary.has_long(piece) {
             1
-        } else if piece.len() > SMALL {
-            count_long(self.vocabulary, piece, u64::MAX)?
         } else {
-            self.long.push((piece, hash));
-            return Some(0);
+            count_long(self.vocabulary, piece, u64::MAX).ok_or(Over)?
         };
         self.cache.put_long(piece, hash, count);
-        Some(count)
-    }
-
-    /// Merges what is to be merged, and remembers it. Gives the sum of tokens.
-    #[inline]
-    fn merge(&mut self) -> u64 {
-        let mut tokens = 0;
-        if !self.short.is_empty() {
-            let pieces = self.short.iter().map(|&(piece, ..)| piece);
-            count_small::<16>(self.vocabulary, pieces, |index, count| {
-                tokens += count;
-                let (_, key, hash) = self.short[index];
-                self.cache.put_short(key, hash, count);
-            });
-            self.short.clear();
-        }
-        if !self.long.is_empty() {
-            let pieces = self.long.iter().map(|&(piece, _)| piece);
-            count_small::<SMALL>(self.vocabulary, pieces, |index, count| {
-                tokens += count;
-                let (piece, hash) = self.long[index];
-                self.cache.put_long(piece, hash, count);
-            });
-            self.long.clear();
-        }
-        tokens
+        Ok(count)
     }
 }
 
+/// Masks that keep so many low bytes.
+const KEPT: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut len = 1;
+    while len < 16 {
+        masks[len] = u128::MAX >> (128 - 8 * len);
+        len += 1;
+    }
+    masks
+};
+
 /// The [`short`] key of a piece, in one load where sixteen bytes can be read.
 #[inline]
-fn key(text: &[u8], at: usize, end: usize) -> u128 {
-    match text[at..].first_chunk() {
+fn key(text: &[u8], begin: usize, end: usize) -> u128 {
+    match text[begin..].first_chunk() {
         Some(&bytes) => {
-            let len = end - at;
-            let mask = u128::MAX >> (128 - 8 * len);
-            u128::from_le_bytes(bytes) & mask | (len as u128) << LENGTH_AT
+            let len = end - begin;
+            u128::from_le_bytes(bytes) & KEPT[len % 16] | (len as u128) << LENGTH_AT
         }
-        None => short(&text[at..end]),
+        None => short(&text[begin..end]),
     }
+}
+
+/// The bytes of the code point at a place, as a number, and how many there are.
+#[inline]
+fn char_at(text: &[u8], at: usize) -> (u32, usize) {
+    let len = match text[at] {
+        0..0x80 => 1,
+        0x80..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        _ => 4,
+    };
+    let bytes = match text[at..].first_chunk() {
+        Some(&bytes) => u32::from_le_bytes(bytes),
+        None => (text[at..].iter().rev()).fold(0, |bytes, &byte| bytes << 8 | u32::from(byte)),
+    };
+    (bytes & u32::MAX >> (32 - 8 * len), len)
 }

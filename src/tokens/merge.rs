@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::layout::long_hand;
 use super::vocabulary::Vocabulary;
 
 /// The longest text that [`starts`] merges, in bytes.
@@ -33,24 +34,34 @@ fn key(id: Option<u32>, at: usize) -> i32 {
 }
 
 impl<const MOST: usize> Merging<MOST> {
-    /// All bytes on their own.
+    const EMPTY: Self = Self {
+        ids: [0; MOST],
+        keys: [NO_PAIR; MOST],
+        starts: 0,
+        len: 0,
+    };
+
+    /// Takes on a text, all bytes on their own.
     #[inline]
-    fn of(vocabulary: &Vocabulary, text: &[u8]) -> Self {
+    fn load(&mut self, vocabulary: &Vocabulary, text: &[u8]) {
         let len = text.len().min(MOST);
-        let mut merging = Self {
-            ids: [0; MOST],
-            keys: [NO_PAIR; MOST],
-            starts: u64::MAX.checked_shr((SMALL - len) as u32).unwrap_or(0),
-            len: len.next_multiple_of(8),
-        };
-        for (id, &byte) in merging.ids.iter_mut().zip(text) {
+        self.starts = u64::MAX.checked_shr((SMALL - len) as u32).unwrap_or(0);
+        self.len = len.next_multiple_of(8);
+        for (id, &byte) in self.ids.iter_mut().zip(text) {
             *id = vocabulary.byte(byte);
         }
-        let pairs = merging.keys.iter_mut().zip(text.windows(2));
-        for (at, (pair, two)) in pairs.enumerate() {
-            *pair = key(vocabulary.bigram(two[0], two[1]), at);
+        let pairs = len.saturating_sub(1);
+        for (at, two) in text.windows(2).enumerate().take(pairs) {
+            self.keys[at] = key(vocabulary.bigram(two[0], two[1]), at);
         }
-        merging
+        self.keys[pairs..self.len].fill(NO_PAIR);
+    }
+
+    /// Takes on a short text, by its key.
+    #[inline]
+    fn load_short(&mut self, vocabulary: &Vocabulary, key: u128) {
+        let (bytes, len) = long_hand(key);
+        self.load(vocabulary, &bytes[..len]);
     }
 
     /// Merges one pair. `false` if there is none to merge.
@@ -69,54 +80,68 @@ impl<const MOST: usize> Merging<MOST> {
         self.keys[right] = NO_PAIR;
         self.ids[at] = id;
         let behind = behind & (behind - 1);
-        self.keys[at] = if behind == 0 {
-            NO_PAIR
-        } else {
-            let next = behind.trailing_zeros() as usize % MOST;
-            key(vocabulary.merged(id, self.ids[next]), at)
-        };
         let before = self.starts & !(u64::MAX << at);
-        if before != 0 {
-            let previous = (63 - before.leading_zeros()) as usize % MOST;
-            self.keys[previous] = key(vocabulary.merged(self.ids[previous], id), previous);
-        }
+        let next = behind.trailing_zeros() as usize % MOST;
+        let previous = (before | 1).ilog2() as usize % MOST;
+        let with_next = key(vocabulary.merged(id, self.ids[next]), at);
+        let with_previous = key(vocabulary.merged(self.ids[previous], id), previous);
+        self.keys[at] = if behind == 0 { NO_PAIR } else { with_next };
+        // Where there is none before, position 0 is this one, and keeps its key.
+        let kept = self.keys[previous];
+        self.keys[previous] = if before == 0 { kept } else { with_previous };
         true
     }
 }
 
 /// Where the tokens of a text of at most 64 bytes begin, a bit a byte.
 fn starts(vocabulary: &Vocabulary, text: &[u8]) -> u64 {
-    let mut merging = Merging::<SMALL>::of(vocabulary, text);
+    let mut merging = Merging::<SMALL>::EMPTY;
+    merging.load(vocabulary, text);
     while merging.step(vocabulary) {}
     merging.starts
 }
 
 /// Texts that are merged in turns: while one waits for memory, the others go on.
-const LANES: usize = 4;
+const LANES: usize = 8;
 
-/// Counts the tokens of each of some texts of at most `MOST` bytes, and tells them with the texts' indices, in any order.
-pub(super) fn count_small<'t, const MOST: usize>(
+/// Room for a short text.
+const TINY: usize = 16;
+
+/// Counts the tokens of each of some [`short`](super::layout::short) texts, given by their keys, and tells them with the keys'
+/// indices, in any order.
+pub(super) fn count_short(
     vocabulary: &Vocabulary,
-    texts: impl IntoIterator<Item = &'t [u8]>,
+    keys: impl Iterator<Item = u128>,
     mut counted: impl FnMut(usize, u64),
 ) {
-    let mut texts = texts.into_iter().enumerate();
-    let mut load = || {
-        let (index, text) = texts.next()?;
-        Some((index, Merging::<MOST>::of(vocabulary, text)))
-    };
-    let mut lanes: [_; LANES] = std::array::from_fn(|_| load());
-    let mut busy = true;
-    while busy {
-        busy = false;
-        for lane in &mut lanes {
-            let Some((index, merging)) = lane else {
+    let mut keys = keys.enumerate();
+    let mut lanes = [const { Merging::<TINY>::EMPTY }; LANES];
+    let mut indices = [0; LANES];
+    let mut busy = 0;
+    while busy < LANES
+        && let Some((index, key)) = keys.next()
+    {
+        lanes[busy].load_short(vocabulary, key);
+        indices[busy] = index;
+        busy += 1;
+    }
+    while busy > 0 {
+        let mut lane = 0;
+        while lane < busy {
+            if lanes[lane].step(vocabulary) {
+                lane += 1;
                 continue;
-            };
-            busy = true;
-            if !merging.step(vocabulary) {
-                counted(*index, u64::from(merging.starts.count_ones()));
-                *lane = load();
+            }
+            counted(indices[lane], u64::from(lanes[lane].starts.count_ones()));
+            if let Some((index, key)) = keys.next() {
+                lanes[lane].load_short(vocabulary, key);
+                indices[lane] = index;
+                lane += 1;
+            } else {
+                // The last lane goes on in its place.
+                busy -= 1;
+                lanes.swap(lane, busy);
+                indices.swap(lane, busy);
             }
         }
     }

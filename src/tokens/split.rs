@@ -79,9 +79,6 @@ impl Split for O200k {
     #[inline]
     fn end(text: &[u8], at: usize) -> usize {
         use Class::{Caseless, Lower, Mark, Number, Other, Space, Upper};
-        if let Some(end) = plain_word::<false>(text, at) {
-            return end;
-        }
         let (class, len) = class_at(text, at);
         let next = at + len;
         match class {
@@ -113,9 +110,6 @@ impl Split for Cl100k {
     #[inline]
     fn end(text: &[u8], at: usize) -> usize {
         use Class::{Caseless, Lower, Mark, Number, Other, Space, Upper};
-        if let Some(end) = plain_word::<true>(text, at) {
-            return end;
-        }
         let (class, len) = class_at(text, at);
         let next = at + len;
         match class {
@@ -173,33 +167,14 @@ impl Split for Gpt2 {
     }
 }
 
-/// The end of a piece that is one ASCII character, neither number nor line break, and one to seven small ASCII letters behind
-/// it, if that is what begins at `at`: most pieces of most texts. What follows is ASCII and no apostrophe. Capital letters
-/// count as small ones where `ANY_CASE`, and then the first character is no apostrophe either.
+/// How many of eight bytes, from the first, are small ASCII letters.
 #[inline]
-fn plain_word<const ANY_CASE: bool>(text: &[u8], at: usize) -> Option<usize> {
-    let &chunk = text[at..].first_chunk::<9>()?;
-    let [first, word @ ..] = chunk;
-    let plain = first < 0x80
-        && !first.is_ascii_digit()
-        && !is_break(first)
-        && !(ANY_CASE && first == b'\'');
-    let letters = leading_letters::<ANY_CASE>(word);
-    if !plain || letters == 0 || letters == 8 {
-        return None;
-    }
-    let behind = word[letters];
-    (behind < 0x80 && (ANY_CASE || behind != b'\'')).then_some(at + 1 + letters)
-}
-
-/// How many of eight bytes, from the first, are small ASCII letters, or with `ANY_CASE` any.
-#[inline]
-const fn leading_letters<const ANY_CASE: bool>(bytes: [u8; 8]) -> usize {
+const fn leading_letters(bytes: [u8; 8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const ONES: u64 = HIGH >> 7;
     let word = u64::from_le_bytes(bytes);
     // The high bit of each byte: not below a, not above z, and ASCII.
-    let low = (if ANY_CASE { word | ONES << 5 } else { word }) & !HIGH;
+    let low = word & !HIGH;
     let from_a = low + ONES * (0x80 - b'a' as u64);
     let behind_z = low + ONES * (0x80 - b'z' as u64 - 1);
     let others = !(from_a & !behind_z & !word) & HIGH;
@@ -283,7 +258,7 @@ fn small_letters(text: &[u8], mut at: usize) -> usize {
 #[inline]
 fn lower_ascii(text: &[u8], mut at: usize) -> usize {
     while let Some(&word) = text[at..].first_chunk() {
-        let letters = leading_letters::<false>(word);
+        let letters = leading_letters(word);
         at += letters;
         if letters < 8 {
             return at;

@@ -1,6 +1,8 @@
 //! The vocabularies, as tables that the build script made: nothing is loaded, and all processes share their pages.
 
-use super::layout::{ID_BITS, LONGEST, bucket, filter_bit, hash_long, hash_pair, pair, place};
+use super::layout::{
+    ID_BITS, LONGEST, bucket, byte_bit, crossing_bit, hash_long, hash_pair, pair, place,
+};
 
 /// Bytes that begin at a line of the processor's cache, so that no place of a table lies across two.
 #[repr(C, align(64))]
@@ -22,7 +24,8 @@ macro_rules! vocabulary {
             long: places!($name, "long"),
             long_texts: table!($name, ".long.texts"),
             pairs: places!($name, "pairs"),
-            filter: table!($name, ".pairs.filter").as_chunks().0,
+            crossing_chars: table!($name, ".crossings.chars").as_chunks().0,
+            crossing_bytes: table!($name, ".crossings.bytes").as_chunks().0,
             bytes: table!($name, ".bytes").as_chunks().0,
             bigrams: table!($name, ".bigrams").as_chunks().0,
         }
@@ -67,8 +70,10 @@ pub(super) struct Vocabulary {
     long_texts: &'static [u8],
     /// Pairs of ids, and on top the id that they are merged into.
     pairs: Places<8>,
-    /// A bit for each pair: most of what is asked for is none, and this says so from nearby memory.
-    filter: &'static [[u8; 8]],
+    /// A bit for each two code points that are neighbours inside of a token, and for each two bytes where a token shows no more
+    /// of a code point.
+    crossing_chars: &'static [[u8; 8]],
+    crossing_bytes: &'static [[u8; 8]],
     /// The ids of single bytes.
     bytes: &'static [[u8; 4]],
     /// The ids of two bytes; [`NO_ID`] where they are no token.
@@ -94,6 +99,20 @@ impl Vocabulary {
         }
     }
 
+    /// Whether a token may lie across the border of two code points, by their bytes. `true` where it is not known.
+    #[inline]
+    pub(super) fn crosses(&self, left: u32, right: u32) -> bool {
+        if left | right < 0x80 {
+            return true;
+        }
+        let last = left.to_le_bytes()[3 - (left.leading_zeros() as usize / 8).min(3)];
+        let is_set = |table: &[[u8; 8]], (word, bit): (usize, u32)| {
+            u64::from_le_bytes(table[word]) >> bit & 1 == 1
+        };
+        is_set(self.crossing_chars, crossing_bit(left, right))
+            || is_set(self.crossing_bytes, byte_bit(last, right as u8))
+    }
+
     /// The id of a byte.
     #[inline]
     pub(super) fn byte(&self, byte: u8) -> u32 {
@@ -112,10 +131,6 @@ impl Vocabulary {
     pub(super) fn merged(&self, left: u32, right: u32) -> Option<u32> {
         let key = pair(left, right);
         let hash = hash_pair(key);
-        let (word, bit) = filter_bit(hash);
-        if u64::from_le_bytes(self.filter[word]) >> bit & 1 == 0 {
-            return None;
-        }
         let found = u64::from_le_bytes(self.pairs.get(hash));
         let id = (found >> (2 * ID_BITS)) as u32;
         // An empty place reads as the pair (0, 0) merged into 0, which is a byte.
