@@ -24,14 +24,14 @@ pub(super) struct Cache {
 
 impl Cache {
     fn with_bytes(bytes: usize) -> Self {
-        // Half for each kind; places in powers of two. Memory that is never written to is never taken.
-        let places = |size: usize| match bytes / 2 / size {
+        // Two thirds for short ones; places in powers of two. Memory that is never written to is never taken.
+        let places = |bytes: usize, size: usize| match bytes / size {
             0 => 0,
             places => 1 << places.ilog2(),
         };
         Self {
-            short: vec![[0; 2]; places(32)],
-            long: vec![[0; 128]; places(128)],
+            short: vec![[0; 2]; places(bytes / 3 * 2, 32)],
+            long: vec![[0; 128]; places(bytes / 3, 128)],
         }
     }
 
@@ -101,8 +101,8 @@ fn index(hash: u64, places: usize) -> usize {
 /// Bytes of one [`Cache`], as far as it is written to; see [`set_cache_bytes`].
 static CACHE_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BYTES);
 
-/// 65,536 short and 8,192 longer pieces.
-pub const DEFAULT_CACHE_BYTES: usize = 2 << 20;
+/// 131,072 short and 8,192 longer pieces.
+pub const DEFAULT_CACHE_BYTES: usize = 3 << 20;
 
 /// Threads that remember pieces of one vocabulary at the same time; others count without.
 const MOST_THREADS: usize = 16;
