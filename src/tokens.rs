@@ -18,6 +18,8 @@ pub use cache::{DEFAULT_CACHE_BYTES, set_cache_bytes};
 pub use encoding::Encoding;
 pub use estimate::{Estimate, Scaled};
 pub use truncate::{Keep, truncate};
+#[cfg(feature = "python")]
+pub(crate) use truncate::{context_ends, reach_of};
 
 use crate::cap::TextCut;
 use crate::error::Foreign;

@@ -108,7 +108,7 @@ class Tokenizer:
     def count_up_to(self, text: str, limit: int) -> int | None:
         """Tokens of ``text``, or ``None`` if they are more than ``limit``."""
         _check_text(text)
-        if self.is_built_in and size_in_bytes(text) > LONGEST_TOKEN * limit:
+        if self.is_built_in and (len(text) > LONGEST_TOKEN * limit or size_in_bytes(text) > LONGEST_TOKEN * limit):
             return None
         count = self.count(text)
         return count if count <= limit else None
@@ -134,7 +134,7 @@ class Tokenizer:
 
         longest = min(len(text), LONGEST_TOKEN * limit) if self.is_built_in else len(text)
         edges = range(longest + 1) if keep == "head" else range(len(text), len(text) - longest - 1, -1)
-        lengths = [length for length, at in enumerate(edges) if graphemes.is_boundary(text, at)]
+        lengths = [length for length, at in enumerate(edges) if graphemes.is_boundary(text, at) and not _splits_a_pair(text, at)]
         if self.is_built_in:
             lengths = _within_reach(lengths, fits)
         return piece(next((length for length in reversed(lengths) if fits(length)), 0))
@@ -167,6 +167,11 @@ class Tokenizer:
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         raise TypeError(f"a text must be a str, not {type(text).__name__}")
+
+
+def _splits_a_pair(text: str, at: int) -> bool:
+    """Whether ``at`` lies inside of a split surrogate pair, which counts as the one character that it means."""
+    return "\ud800" <= text[at - 1 : at] <= "\udbff" and "\udc00" <= text[at : at + 1] <= "\udfff"
 
 
 def _within_reach(lengths: list[int], fits: Callable[[int], bool]) -> list[int]:
