@@ -14,7 +14,7 @@ mod split;
 mod truncate;
 mod vocabulary;
 
-pub use cache::{DEFAULT_CACHE_BYTES, set_cache_bytes};
+pub use cache::{DEFAULT_CACHE_BYTES, cache_bytes, set_cache_bytes};
 pub use encoding::Encoding;
 pub use estimate::{Estimate, Scaled};
 pub use truncate::{Keep, truncate};

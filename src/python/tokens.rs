@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::hash::BuildHasher;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyType};
@@ -30,7 +31,7 @@ enum Kind {
 pub struct Tokenizer {
     name: String,
     kind: Kind,
-    memo: Memo,
+    memo: Arc<Memo>,
     roles: OnceLock<[u64; Role::ALL.len()]>,
 }
 
@@ -143,6 +144,20 @@ impl Tokenizer {
         };
         let at = detached(text.0.py(), string.len(), cut);
         text.end(keep, chars_of(&near, &string, at, keep)?)
+    }
+
+    /// Bytes that the tokenizer and the texts that it remembers take.
+    fn __sizeof__(&self) -> usize {
+        size_of::<Self>() + self.memo.bytes()
+    }
+
+    /// A caller's function may hold whatever holds the tokenizer. Nothing is to be cleared: the tokenizer itself never changes,
+    /// so that some other object closes the circle.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.kind {
+            Kind::Custom(counter) => visit.call(counter),
+            Kind::BuiltIn(_) | Kind::Estimate(_) => Ok(()),
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -288,7 +303,7 @@ impl Tokenizer {
         if !text.0.is_exact_instance_of::<PyString>() {
             return Ok(None);
         }
-        Ok(self.memo.get(&text.0, Memo::key(&text.0, text.len(), 0)?))
+        Ok(self.memo.get(&text.0, Memo::key(&text.0, 0)?))
     }
 
     /// Counts without looking anything up.
@@ -343,7 +358,7 @@ impl Counting<'_> {
             return self.fresh(&made(text)?);
         }
         let memo = &self.tokenizer.memo;
-        let key = Memo::key(&text.0, text.len(), variant)?;
+        let key = Memo::key(&text.0, variant)?;
         if let Some(tokens) = memo.get(&text.0, key) {
             return Ok(tokens);
         }

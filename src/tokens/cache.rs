@@ -86,11 +86,20 @@ pub const DEFAULT_CACHE_BYTES: usize = 2 << 20;
 /// Threads that remember pieces of one vocabulary at the same time; others count without.
 const MOST_THREADS: usize = 16;
 
-/// Sets how much memory a cache of pieces may take, in bytes. There is one for each vocabulary and each thread that counts
-/// with it at the same time, at most 16; they take memory only as pieces are remembered. 0 remembers none. What is
-/// remembered goes when a cache is next used.
+/// The most that a cache may be set to take.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Sets how much memory a cache of pieces may take, in bytes; at most 1 GiB. There is one for each vocabulary and each thread
+/// that counts with it at the same time, at most 16 of 4; they take memory only as pieces are remembered. 0 remembers none.
+/// Where the number is another than before, what is remembered goes when a cache is next used. Any thread may call it.
 pub fn set_cache_bytes(bytes: usize) {
-    CACHE_BYTES.store(bytes, Ordering::Relaxed);
+    CACHE_BYTES.store(bytes.min(MOST_BYTES), Ordering::Relaxed);
+}
+
+/// What [`set_cache_bytes`] has set, in bytes.
+#[must_use]
+pub fn cache_bytes() -> usize {
+    CACHE_BYTES.load(Ordering::Relaxed)
 }
 
 /// The caches of a vocabulary. Each thread takes the first that is free, so that one thread always meets the same one.
@@ -119,7 +128,7 @@ impl Pool {
 
     /// Runs `work` with a cache that no other thread uses meanwhile.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut Cache) -> R) -> R {
-        let bytes = CACHE_BYTES.load(Ordering::Relaxed);
+        let bytes = cache_bytes();
         let Some(mut held) = self.0.iter().find_map(free) else {
             return work(&mut Cache::default());
         };
