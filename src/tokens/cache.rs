@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
+use super::engine::{CL100K, O200K, P50K, R50K};
 use super::layout::{LENGTH_AT, SHORT};
 
 /// The longest piece that is remembered, in bytes: with its length and its count it fills two lines of the processor's cache.
@@ -91,9 +92,15 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// Sets how much memory a cache of pieces may take, in bytes; at most 1 GiB. There is one for each vocabulary and each thread
 /// that counts with it at the same time, at most 16 of 4; they take memory only as pieces are remembered. 0 remembers none.
-/// Where the number is another than before, what is remembered goes when a cache is next used. Any thread may call it.
+/// Where the number is another than before, what is remembered goes: at once, or when the thread that is using it next does.
+/// Any thread may call it.
 pub fn set_cache_bytes(bytes: usize) {
-    CACHE_BYTES.store(bytes.min(MOST_BYTES), Ordering::Relaxed);
+    let bytes = bytes.min(MOST_BYTES);
+    if CACHE_BYTES.swap(bytes, Ordering::Relaxed) != bytes {
+        for engine in [&O200K, &CL100K, &P50K, &R50K] {
+            engine.forget();
+        }
+    }
 }
 
 /// What [`set_cache_bytes`] has set, in bytes.
@@ -111,19 +118,26 @@ struct Held {
     cache: Cache,
 }
 
+impl Held {
+    const NONE: Self = Self {
+        bytes: 0,
+        cache: Cache {
+            short: Vec::new(),
+            long: Vec::new(),
+        },
+    };
+}
+
 impl Pool {
     pub(super) const fn new() -> Self {
-        Self(
-            [const {
-                Mutex::new(Held {
-                    bytes: 0,
-                    cache: Cache {
-                        short: Vec::new(),
-                        long: Vec::new(),
-                    },
-                })
-            }; MOST_THREADS],
-        )
+        Self([const { Mutex::new(Held::NONE) }; MOST_THREADS])
+    }
+
+    /// Gives back the memory of all caches but those that a thread is using.
+    pub(super) fn forget(&self) {
+        for mut held in self.0.iter().filter_map(free) {
+            *held = Held::NONE;
+        }
     }
 
     /// Runs `work` with a cache that no other thread uses meanwhile.

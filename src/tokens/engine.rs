@@ -45,6 +45,11 @@ impl Engine {
         }
     }
 
+    /// Gives back the memory of what is remembered of pieces, but where a thread is using it.
+    pub(super) fn forget(&self) {
+        self.caches.forget();
+    }
+
     /// Tokens of a text; `None` as soon as there are more than `limit`.
     pub(super) fn count(&self, text: &str, limit: u64) -> Option<u64> {
         let text = text.as_bytes();
