@@ -277,7 +277,7 @@ fn back_piece(text: &str, chars: usize) -> usize {
 type Step = fn(&mut GraphemeCursor, &str, usize) -> Result<Option<usize>, GraphemeIncomplete>;
 
 /// `at` itself if it is a grapheme boundary, else the one that `step` finds from there.
-fn nearest_boundary(text: &str, at: usize, step: Step) -> usize {
+pub(crate) fn nearest_boundary(text: &str, at: usize, step: Step) -> usize {
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
     // The whole text is at hand, so the cursor never lacks context.
     if cursor.is_boundary(text, 0).unwrap_or(true) {

@@ -32,7 +32,8 @@ pub use facts::Role;
 pub use format::Format;
 pub use plan::{Edit, Notice, Plan, Report};
 pub use tokens::{
-    Counter, DEFAULT_CACHE_BYTES, Encoding, Estimate, Keep, Scaled, set_cache_bytes, truncate,
+    Counter, DEFAULT_CACHE_BYTES, Encoding, Estimate, Keep, Scaled, cache_bytes, set_cache_bytes,
+    truncate,
 };
 pub use value::{History, Key, Lent, Text, Value};
 pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
@@ -41,5 +42,7 @@ pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, Tri
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use crate::python::{Tokenizer, Window, check, count_messages, figures_of};
+    use crate::python::{
+        Tokenizer, Window, check, count_messages, figures_of, limit_memory, memory_limits,
+    };
 }

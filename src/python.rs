@@ -3,6 +3,7 @@
 mod errors;
 mod figures;
 mod memo;
+mod memory;
 mod names;
 mod result;
 mod seen;
@@ -11,5 +12,6 @@ mod value;
 mod window;
 
 pub use figures::figures_of;
+pub use memory::{limit_memory, memory_limits};
 pub use tokens::Tokenizer;
 pub use window::{Window, check, count_messages};

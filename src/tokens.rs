@@ -20,10 +20,13 @@ macro_rules! packed {
 
 packed!(batch, block, cache, layout, merge, vocabulary);
 
-pub use cache::{DEFAULT_CACHE_BYTES, set_cache_bytes};
+pub use cache::{DEFAULT_CACHE_BYTES, cache_bytes};
 pub use encoding::Encoding;
+pub use engine::set_cache_bytes;
 pub use estimate::{Estimate, Scaled};
 pub use truncate::{Keep, truncate};
+#[cfg(feature = "python")]
+pub(crate) use truncate::{context_ends, reach_of};
 
 use crate::cap::TextCut;
 use crate::error::Foreign;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import backcut
-from backcut import OptionError, Tokenizer
+from backcut import OptionError, Tokenizer, engine
 from backcut.errors import nearest
 from backcut.models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, encoding_of, known_names, tokenizer_of
 from backcut.tokens import as_tokenizer, choose
@@ -254,6 +255,97 @@ def test_built_in_tokenizers_pickle(name: str) -> None:
     twin = pickle.loads(pickle.dumps(backcut.tokenizer(name)))
     assert twin.name == name
     assert twin.count("one two three") == backcut.tokenizer(name).count("one two three")
+
+
+# Cutting texts.
+
+SPLIT_PAIR = "\ud83d" + "\ude00"
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "p50k_base", "r50k_base", "approximate", "estimate-claude"])
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_what_fits_comes_back_as_it_is(name: str, keep: str, oracle: Callable[[str], Any]) -> None:
+    tokenizer = backcut.tokenizer(name)
+    for text in ("", "Hello", TEXT, "a\ud800b", SPLIT_PAIR, "🇩🇪" * 5, "word " * 50):
+        tokens = tokenizer.count(text)
+        for limit in (tokens, tokens + 1, 10**6, 2**63 - 1):
+            assert tokenizer.truncate(text, limit, keep) is text
+        assert tokenizer.truncate(text, 0, keep) == ""
+
+
+@pytest.mark.skipif(engine.PURE, reason="the twin is readable, not fast")
+@pytest.mark.parametrize("keep", ["head", "tail"])
+@pytest.mark.parametrize("unit", ["some words ", "漢字かな。", '{"a":1},', "🇩🇪", "e\u0301", "x", " ", "\ud800", "é" * 300 + " "])
+def test_a_cut_of_a_long_text_is_that_of_a_short_one(unit: str, keep: str, oracle: Callable[[str], Any]) -> None:
+    """What lies beyond the limit's reach changes nothing, and the piece has at most so many tokens."""
+    tokenizer = backcut.tokenizer("o200k_base")
+    for limit in (1, 7, 50):
+        short, long = (unit * number for number in (12_800 // len(unit) + 4, 200_000 // len(unit)))
+        piece = tokenizer.truncate(long, limit, keep)
+        assert piece == tokenizer.truncate(short, limit, keep)
+        assert tokenizer.count(piece) <= limit
+        assert long.startswith(piece) if keep == "head" else long.endswith(piece)
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_lone_surrogates_come_back_as_they_went_in(keep: str, oracle: Callable[[str], Any]) -> None:
+    tokenizer = backcut.tokenizer("o200k_base")
+    text = "a\ud800 b\udc00 " + SPLIT_PAIR + " c" + "\udfff"
+    for limit in range(tokenizer.count(text) + 2):
+        piece = tokenizer.truncate(text, limit, keep)
+        assert tokenizer.count(piece) <= limit
+        assert text.startswith(piece) if keep == "head" else text.endswith(piece)
+        # A split pair counts as the character that it means, and is kept or left as one.
+        assert piece.count("\ud83d") == piece.count("\ude00")
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+@pytest.mark.parametrize("filler", ["wörter und ", "漢字かな。"])
+def test_cutting_and_counting_up_to_a_limit_copy_no_long_text(keep: str, filler: str, oracle: Callable[[str], Any]) -> None:
+    tokenizer = backcut.tokenizer("o200k_base")
+    text = filler * (4_000_000 // len(filler))
+    tokenizer.truncate("ä", 0)  # whatever is loaded at first
+    tracemalloc.start()
+    try:
+        assert tokenizer.count(tokenizer.truncate(text, 100, keep)) in (99, 100)
+        assert tokenizer.count_up_to(text, 100) is None
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(engine.PURE, reason="the twin is readable, not fast")
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_a_counter_of_ones_own_sees_little_more_than_what_is_kept(keep: str) -> None:
+    seen = 0
+
+    def words(text: str) -> int:
+        nonlocal seen
+        seen += len(text)
+        return len(text.split())
+
+    text = "some words " * 500_000
+    assert len(as_tokenizer(words).truncate(text, 100, keep).split()) == 100
+    assert seen < 200_000
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_a_subclass_of_str_is_a_text(keep: str, oracle: Callable[[str], Any]) -> None:
+    class Odd(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            raise TypeError("not today")
+
+        def __eq__(self, other: object) -> bool:
+            raise TypeError("not today")
+
+    tokenizer = backcut.tokenizer("o200k_base")
+    text = "some words " * 100
+    if not engine.PURE:  # whose memory is a dict
+        assert tokenizer.count_up_to(Odd(text), 50) is None
+        assert tokenizer.count(Odd(text)) == tokenizer.count(text)
+    assert str(tokenizer.truncate(Odd(text), 10, keep)) == tokenizer.truncate(text, 10, keep)
 
 
 # Models that users add.

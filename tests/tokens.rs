@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::convert::Infallible;
 
 use backcut::{Encoding, Estimate, Keep, Scaled, truncate};
@@ -105,6 +106,188 @@ fn truncate_with_a_counter_that_is_not_additive() {
         for limit in 0..=quarters(&text) + 1 {
             agrees(&text, limit, false, &quarters);
         }
+    }
+}
+
+/// What no token respects: runs, long words, digits, junk, scripts without blanks.
+const HARD: [&str; 32] = [
+    "a",
+    "x",
+    "B",
+    " ",
+    "  ",
+    "\n",
+    "\r\n",
+    "\t",
+    "=",
+    "-",
+    "/",
+    "'",
+    "'s",
+    "'re",
+    "\"",
+    ".",
+    ",",
+    "7",
+    "123",
+    "é",
+    "ß",
+    "ж",
+    "ก",
+    "漢",
+    "か",
+    "한",
+    "。",
+    "👩\u{200d}👧",
+    "🇩🇪",
+    "\u{600}",
+    "\u{a0}",
+    "e\u{301}",
+];
+
+/// Texts of few kinds of pieces each, many of them in runs.
+fn hard(random: &mut Random, most: usize) -> String {
+    let kinds: Vec<&str> = (0..=random.below(5)).map(|_| *random.pick(&HARD)).collect();
+    let mut text = String::new();
+    while text.len() < most && !random.once_in(40) {
+        text.push_str(&random.pick(&kinds).repeat(1 + random.below(12)));
+    }
+    text
+}
+
+const VOCABULARIES: [Encoding; 4] = [
+    Encoding::O200kBase,
+    Encoding::Cl100kBase,
+    Encoding::P50kBase,
+    Encoding::R50kBase,
+];
+
+#[test]
+fn truncate_keeps_the_longest_piece_of_hard_texts() {
+    let mut random = Random(11);
+    for encoding in VOCABULARIES {
+        for _ in 0..400 {
+            let text = hard(&mut random, 400);
+            let limit = random.below(1 + usize::try_from(encoding.count(&text)).unwrap()) as u64;
+            for keep in [Keep::Head, Keep::Tail] {
+                assert_eq!(
+                    encoding.truncate(&text, limit, keep),
+                    longest(&text, limit, keep, |piece| encoding.count(piece)),
+                    "{encoding:?} {limit} {keep:?} {text:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn estimates_truncate_hard_texts() {
+    let mut random = Random(13);
+    for estimate in estimates() {
+        for _ in 0..300 {
+            let text = hard(&mut random, 300);
+            let limit = random.below(1 + usize::try_from(estimate.count(&text)).unwrap()) as u64;
+            assert_eq!(
+                estimate.count_up_to(&text, limit),
+                Some(estimate.count(&text)).filter(|&count| count <= limit)
+            );
+            for keep in [Keep::Head, Keep::Tail] {
+                assert_eq!(
+                    estimate.truncate(&text, limit, keep),
+                    longest(&text, limit, keep, |piece| estimate.count(piece)),
+                    "{estimate:?} {limit} {keep:?} {text:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Counting from either end is exact: both sides of where it stops add up to the whole, and a little more would be too much.
+#[test]
+fn counts_add_up_where_reaching_ends() {
+    let mut random = Random(5);
+    let mut inside = 0;
+    for encoding in VOCABULARIES {
+        for k in 0..4_000 {
+            let text = if k % 2 == 0 {
+                hard(&mut random, 300)
+            } else {
+                text(&mut random, 60)
+            };
+            let all = encoding.count(&text);
+            let limit = random.below(2 + usize::try_from(all).unwrap()) as u64;
+            for keep in [Keep::Head, Keep::Tail] {
+                let (at, tokens) = encoding.reach(&text, limit, keep);
+                let sides = [encoding.count(&text[..at]), encoding.count(&text[at..])];
+                let kept = sides[usize::from(keep == Keep::Tail)];
+                assert_eq!(tokens, kept, "{encoding:?} {limit} {keep:?} {text:?}");
+                assert_eq!(sides[0] + sides[1], all, "{encoding:?} {at} {text:?}");
+                assert!(tokens <= limit);
+                inside += usize::from(0 < at && at < text.len());
+            }
+        }
+    }
+    assert!(inside > 4_000, "{inside} cuts inside of a text");
+}
+
+#[test]
+fn reaching_goes_as_far_as_counts_add_up() {
+    let encoding = Encoding::O200kBase;
+    assert_eq!(encoding.reach("one two three", 2, Keep::Head), (7, 2));
+    assert_eq!(encoding.reach("one two three", 2, Keep::Tail), (3, 2));
+    assert_eq!(encoding.reach("one two three", 3, Keep::Tail), (0, 3));
+    assert_eq!(encoding.reach("", 0, Keep::Head), (0, 0));
+}
+
+/// The tokenizer's work in bytes, by its calls: what a limit costs does not depend on the text behind it.
+#[test]
+fn truncate_costs_what_the_limit_costs() {
+    let encoding = Encoding::O200kBase;
+    let prose = "What a text says is of no matter here, as long as it has words. ";
+    let minified = r#"{"a":1,"b":[1,2,3],"long_key_name":"value"},"#;
+    let cjk = "漢字かな交じり文を書く。中文也是。";
+    for (unit, bytes_a_token) in [
+        (prose, 8),
+        (minified, 8),
+        (cjk, 200),
+        ("x", 2_000),
+        (" ", 20_000),
+    ] {
+        for keep in [Keep::Head, Keep::Tail] {
+            let work = |text: &str, limit| {
+                let bytes = Cell::new(0);
+                let Ok(_) = truncate(text, limit, keep, true, |piece| {
+                    bytes.set(bytes.get() + piece.len());
+                    Ok::<_, Infallible>(encoding.count(piece))
+                });
+                bytes.get()
+            };
+            let (short, long) = (
+                unit.repeat(200_000 / unit.len()),
+                unit.repeat(4_000_000 / unit.len()),
+            );
+            assert!(
+                work(&long, 100) <= 100 * bytes_a_token,
+                "{} {keep:?} {unit:?}",
+                work(&long, 100)
+            );
+            assert_eq!(work(&long, 100), work(&short, 100), "{keep:?} {unit:?}");
+        }
+    }
+}
+
+/// What stands in front of a tail decides where its clusters begin.
+#[test]
+fn clusters_are_seen_in_the_whole_text() {
+    let encoding = Encoding::O200kBase;
+    let flags = format!("a{}", "🇩🇪".repeat(3_001));
+    for limit in 0..40 {
+        let at = encoding.truncate(&flags, limit, Keep::Tail);
+        assert_eq!((at - 1) % 8, 0, "{limit}");
+    }
+    // U+0600 belongs to what follows it, be it a blank.
+    for text in ["word\u{600} b", "\u{600} word", "a\u{600} \u{600} b"] {
+        agrees(text, 2, true, &|piece| encoding.count(piece));
     }
 }
 

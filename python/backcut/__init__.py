@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .engine import Tokenizer
 from .errors import BackcutError, BudgetError, FormatError, OptionError
+from .memory import limit_memory, memory_limits
 from .options import WindowOptions
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
 from .tokens import register_model, tokenizer
@@ -38,6 +39,8 @@ __all__ = [
     "check",
     "context_window",
     "count",
+    "limit_memory",
+    "memory_limits",
     "register_model",
     "tokenizer",
     "trim",

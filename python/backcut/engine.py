@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-__all__ = ["PURE", "Tokenizer", "Window", "check", "count_messages", "figures"]
+__all__ = ["PURE", "Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
 
 PURE: bool = os.environ.get("BACKCUT_PURE") == "1"
 """Whether the twin is at work."""
 
 if TYPE_CHECKING:
-    from ._core import Tokenizer, Window, check, count_messages, figures
+    from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
 elif PURE:
-    from .reference import Tokenizer, Window, check, count_messages, figures
+    from .reference import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
 else:
     try:
-        from ._core import Tokenizer, Window, check, count_messages, figures
+        from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
     except ModuleNotFoundError as error:
         if error.name != f"{__package__}._core":
             raise

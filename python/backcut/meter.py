@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from sys import getsizeof
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from . import approximate, graphemes
 from .errors import FormatError, OptionError, shorten
@@ -13,7 +15,7 @@ from .facts import Facts, compact, found, get, readable, size_in_bytes
 from .figures import Figures
 from .media import cost
 
-__all__ = ["Meter", "Tokenizer"]
+__all__ = ["Meter", "Tokenizer", "limit_memory", "memory_limits"]
 
 LONGEST_TOKEN = 128
 """Bytes of the longest token of every built-in encoding; no estimate is below that either."""
@@ -29,11 +31,14 @@ _BUILT_IN = {
 }
 """Built-in encodings, each with the tiktoken encoding that counts text alike."""
 
-_REMEMBERED = 1 << 22
-"""How much a tokenizer remembers of what it has counted before it begins anew, in characters."""
+_limits = {"texts": 16 << 20, "pieces": 2 << 20}
+"""How many bytes a tokenizer takes for what it remembers of what it has counted, before it begins anew. There are no pieces here."""
 
-_ENTRY = 64
-"""What remembering a text costs on top of its characters."""
+_ENTRY = 128
+"""What remembering a text takes on top of the string: its place in a dict, and its count."""
+
+_alive: WeakSet[Tokenizer] = WeakSet()
+"""The tokenizers for which a lower limit holds at once."""
 
 _DIP = 8 * LONGEST_TOKEN
 """How far behind the first piece that is too long a longer one may still fit."""
@@ -54,7 +59,7 @@ class _Encoding(Protocol):
 class Tokenizer:
     """Counts tokens with a built-in encoding, an estimate, or a caller's function."""
 
-    __slots__ = ("_counter", "_encoding", "_known", "_known_size", "_name", "_scaled")
+    __slots__ = ("__weakref__", "_counter", "_encoding", "_known", "_known_size", "_name", "_scaled")
 
     def __init__(self, name: str, counter: Callable[[str], int] | None = None, scaled: tuple[str, int, int] | None = None) -> None:
         if counter is not None and scaled is not None:
@@ -70,6 +75,7 @@ class Tokenizer:
         self._encoding: _Encoding | None = None
         self._known: dict[str, int] = {}
         self._known_size = 0
+        _alive.add(self)
 
     @property
     def name(self) -> str:
@@ -99,16 +105,29 @@ class Tokenizer:
         known = self._known.get(text)
         if known is None:
             known = self._encode(text)
-            if self._known_size > _REMEMBERED:
-                self._known, self._known_size = {}, 0
-            self._known[text] = known
-            self._known_size += len(text) + _ENTRY
+            self._remember(text, known)
         return known
+
+    def _remember(self, text: str, count: int) -> None:
+        size = getsizeof(text) + _ENTRY
+        if size > _limits["texts"] // 16:
+            return
+        if self._known_size + size > _limits["texts"]:
+            self._forget()
+        self._known[text] = count
+        self._known_size += size
+
+    def _forget(self) -> None:
+        self._known, self._known_size = {}, 0
+
+    def __sizeof__(self) -> int:
+        """Bytes that the tokenizer and the texts that it remembers take."""
+        return object.__sizeof__(self) + self._known_size
 
     def count_up_to(self, text: str, limit: int) -> int | None:
         """Tokens of ``text``, or ``None`` if they are more than ``limit``."""
         _check_text(text)
-        if self.is_built_in and size_in_bytes(text) > LONGEST_TOKEN * limit:
+        if self.is_built_in and (len(text) > LONGEST_TOKEN * limit or size_in_bytes(text) > LONGEST_TOKEN * limit):
             return None
         count = self.count(text)
         return count if count <= limit else None
@@ -134,7 +153,7 @@ class Tokenizer:
 
         longest = min(len(text), LONGEST_TOKEN * limit) if self.is_built_in else len(text)
         edges = range(longest + 1) if keep == "head" else range(len(text), len(text) - longest - 1, -1)
-        lengths = [length for length, at in enumerate(edges) if graphemes.is_boundary(text, at)]
+        lengths = [length for length, at in enumerate(edges) if graphemes.is_boundary(text, at) and not _splits_a_pair(text, at)]
         if self.is_built_in:
             lengths = _within_reach(lengths, fits)
         return piece(next((length for length in reversed(lengths) if fits(length)), 0))
@@ -164,9 +183,27 @@ class Tokenizer:
         return Tokenizer, (self._name, self._counter, self._scaled)
 
 
+def limit_memory(texts: int | None = None, pieces: int | None = None) -> None:
+    """Sets how many bytes may be taken; what is over goes."""
+    _limits.update((name, value) for name, value in (("texts", texts), ("pieces", pieces)) if value is not None)
+    for tokenizer in list(_alive):
+        if tokenizer._known_size > _limits["texts"]:
+            tokenizer._forget()
+
+
+def memory_limits() -> dict[str, int]:
+    """What is set."""
+    return dict(_limits)
+
+
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
         raise TypeError(f"a text must be a str, not {type(text).__name__}")
+
+
+def _splits_a_pair(text: str, at: int) -> bool:
+    """Whether ``at`` lies inside of a split surrogate pair, which counts as the one character that it means."""
+    return "\ud800" <= text[at - 1 : at] <= "\udbff" and "\udc00" <= text[at : at + 1] <= "\udfff"
 
 
 def _within_reach(lengths: list[int], fits: Callable[[int], bool]) -> list[int]:

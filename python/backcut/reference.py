@@ -18,10 +18,10 @@ from .cap import cap, cap_thena, capped, texts_under_cap
 from .errors import BudgetError
 from .facts import FORMAT, HEAD, RESULTS, Facts, get, pair, read, read_content, read_history, read_role, size_in_bytes
 from .figures import DEFAULT, Figures, resolve
-from .meter import Meter, Tokenizer
+from .meter import Meter, Tokenizer, limit_memory, memory_limits
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
 
-__all__ = ["Tokenizer", "Window", "check", "count_messages", "figures"]
+__all__ = ["Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
 
 
 class Window:

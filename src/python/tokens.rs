@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::hash::BuildHasher;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PySlice, PyString, PyType};
+use pyo3::types::{PyBool, PyInt, PyString, PyType};
 use rustc_hash::FxBuildHasher;
 
 use super::memo::Memo;
@@ -16,7 +17,7 @@ use super::value::Str;
 use crate::cap::TextCut;
 use crate::error::Foreign;
 use crate::facts::Role;
-use crate::tokens::{Counter, Encoding, Estimate, Keep, Scaled, truncate};
+use crate::tokens::{Counter, Encoding, Estimate, Keep, Scaled, context_ends, reach_of, truncate};
 use crate::value::Text;
 
 enum Kind {
@@ -30,7 +31,7 @@ enum Kind {
 pub struct Tokenizer {
     name: String,
     kind: Kind,
-    memo: Memo,
+    memo: Arc<Memo>,
     roles: OnceLock<[u64; Role::ALL.len()]>,
 }
 
@@ -85,27 +86,21 @@ impl Tokenizer {
             return Err(negative("limit", limit));
         };
         let text = Str(text);
-        if !self.is_custom()
-            && text.len() as u64 > limit
-            && self
-                .memo
-                .get(&text.0, Memo::key(&text.0, text.len(), 0)?)
-                .is_none()
-        {
-            let string = utf8(&text)?;
-            let py = text.0.py();
-            match self.kind {
-                Kind::BuiltIn(encoding) => {
-                    return Ok(py.detach(|| encoding.count_up_to(&string, limit)));
-                }
-                Kind::Estimate(estimate) => {
-                    return Ok(py.detach(|| estimate.count_up_to(&string, limit)));
-                }
-                Kind::Custom(_) => {}
-            }
+        // A text that fits whatever it is, and one that is remembered, are counted as ever.
+        if self.is_custom() || text.len() as u64 <= limit || self.known(&text)?.is_some() {
+            let tokens = self.count(text.0)?;
+            return Ok((tokens <= limit).then_some(tokens));
         }
-        let tokens = self.count(text.0)?;
-        Ok((tokens <= limit).then_some(tokens))
+        if text.len() >= reach_of(limit) {
+            return Ok(None);
+        }
+        let string = utf8(&text)?;
+        let count = || match self.kind {
+            Kind::BuiltIn(encoding) => encoding.count_up_to(&string, limit),
+            Kind::Estimate(estimate) => estimate.count_up_to(&string, limit),
+            Kind::Custom(_) => None,
+        };
+        Ok(detached(text.0.py(), string.len(), count))
     }
 
     /// The longest piece from one end of a text within the limit.
@@ -116,7 +111,6 @@ impl Tokenizer {
         limit: i64,
         keep: &str,
     ) -> PyResult<Bound<'py, PyString>> {
-        let py = text.py();
         let Ok(limit) = u64::try_from(limit) else {
             return Err(negative("limit", limit));
         };
@@ -130,33 +124,40 @@ impl Tokenizer {
             }
         };
         let text = Str(text);
-        let string = text.as_str().into_owned();
-        let at = match &self.kind {
-            Kind::BuiltIn(encoding) => py.detach(|| {
-                truncate(&string, limit, keep, true, |text| {
-                    PyResult::Ok(encoding.count(text))
-                })
-            })?,
-            Kind::Estimate(estimate) => py.detach(|| estimate.truncate(&string, limit, keep)),
-            Kind::Custom(_) => truncate(&string, limit, keep, false, |text| {
-                self.raw(&PyString::new(py, text))
-            })?,
-        };
-        // Sliced in the string's own code points, so that a lone surrogate comes back as it went in.
-        let chars = isize::try_from(string[..at].chars().count())?;
-        let len = isize::try_from(text.len())?;
-        let (from, to) = if keep == Keep::Head {
-            (0, chars)
-        } else {
-            (chars, len)
-        };
-        if from == 0 && to == len {
+        if let Kind::Custom(_) = self.kind {
+            let string = text.as_str();
+            let at = truncate(&string, limit, keep, false, |piece| {
+                self.raw(&PyString::new(text.0.py(), piece))
+            })?;
+            return text.end(keep, chars_of(&text, &string, at, keep)?);
+        }
+        if matches!(self.kind, Kind::BuiltIn(_)) && 4 * text.len() as u64 <= limit {
+            // No byte has more than one token.
             return Ok(text.0);
         }
-        Ok(text
-            .0
-            .get_item(PySlice::new(py, from, to, 1))?
-            .cast_into()?)
+        let near = Str(within_reach(&text, limit, keep)?);
+        let string = utf8(&near)?;
+        let cut = || match self.kind {
+            Kind::BuiltIn(encoding) => encoding.truncate(&string, limit, keep),
+            Kind::Estimate(estimate) => estimate.truncate(&string, limit, keep),
+            Kind::Custom(_) => 0,
+        };
+        let at = detached(text.0.py(), string.len(), cut);
+        text.end(keep, chars_of(&near, &string, at, keep)?)
+    }
+
+    /// Bytes that the tokenizer and the texts that it remembers take.
+    fn __sizeof__(&self) -> usize {
+        size_of::<Self>() + self.memo.bytes()
+    }
+
+    /// A caller's function may hold whatever holds the tokenizer. Nothing is to be cleared: the tokenizer itself never changes,
+    /// so that some other object closes the circle.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.kind {
+            Kind::Custom(counter) => visit.call(counter),
+            Kind::BuiltIn(_) | Kind::Estimate(_) => Ok(()),
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -226,6 +227,63 @@ fn utf8<'t>(text: &'t Str<'_>) -> PyResult<Cow<'t, str>> {
         .map(Cow::Owned)
 }
 
+/// Other threads get their turn where there is much to count.
+fn detached<R: Send>(py: Python<'_>, bytes: usize, count: impl FnOnce() -> R + Send) -> R {
+    if bytes < HELD_AT_MOST {
+        count()
+    } else {
+        py.detach(count)
+    }
+}
+
+/// The part of a text in which a piece within the limit lies, from the same end: so much less to read of a long one. What is
+/// left out changes nothing in it, neither tokens nor grapheme clusters.
+fn within_reach<'py>(text: &Str<'py>, limit: u64, keep: Keep) -> PyResult<Bound<'py, PyString>> {
+    let mut chars = reach_of(limit);
+    loop {
+        if chars >= text.len() {
+            return Ok(text.0.clone());
+        }
+        let near = text.end(keep, chars)?;
+        let first = near.get_item(0)?.cast_into::<PyString>()?;
+        // What no UTF-8 says is a lone surrogate, which continues nothing.
+        let first = first.to_str().ok().and_then(|first| first.chars().next());
+        if keep == Keep::Head || first.is_none_or(context_ends) {
+            return Ok(near);
+        }
+        chars = chars.saturating_mul(2);
+    }
+}
+
+/// Code points of the piece of `text` whose UTF-8 form, `string`, is cut at `at`: a split surrogate pair is one character there.
+fn chars_of(text: &Str<'_>, string: &str, at: usize, keep: Keep) -> PyResult<usize> {
+    let (head, tail) = string.split_at(at);
+    let piece = if keep == Keep::Head { head } else { tail };
+    let chars = piece.chars().count();
+    if string.chars().count() == text.len() {
+        return Ok(chars);
+    }
+    let py = text.0.py();
+    let wide = text.0.call_method1(
+        intern!(py, "encode"),
+        (intern!(py, "utf-32-le"), intern!(py, "surrogatepass")),
+    )?;
+    let wide: Vec<u8> = wide.extract()?;
+    let is = |at: usize, low: u8, high: u8| {
+        wide.get(4 * at..4 * at + 4)
+            .is_some_and(|c| c[2..] == [0, 0] && (low..=high).contains(&c[1]))
+    };
+    let mut points = 0;
+    for _ in head.chars() {
+        let is_pair = is(points, 0xD8, 0xDB) && is(points + 1, 0xDC, 0xDF);
+        points += if is_pair { 2 } else { 1 };
+    }
+    Ok(match keep {
+        Keep::Head => points,
+        Keep::Tail => text.len() - points,
+    })
+}
+
 impl Tokenizer {
     /// Counts on behalf of one call. `held`: bytes counted since the interpreter lock was last given up.
     pub(super) fn counting<'t>(&'t self, held: &'t Cell<usize>) -> Counting<'t> {
@@ -238,6 +296,14 @@ impl Tokenizer {
     /// Whether counting runs a caller's own code.
     pub(super) const fn is_custom(&self) -> bool {
         matches!(self.kind, Kind::Custom(_))
+    }
+
+    /// The count of a text that is remembered.
+    fn known(&self, text: &Str<'_>) -> PyResult<Option<u64>> {
+        if !text.0.is_exact_instance_of::<PyString>() {
+            return Ok(None);
+        }
+        Ok(self.memo.get(&text.0, Memo::key(&text.0, 0)?))
     }
 
     /// Counts without looking anything up.
@@ -284,8 +350,7 @@ impl Counting<'_> {
         variant: u64,
         made: impl FnOnce(&Str<'py>) -> PyResult<Str<'py>>,
     ) -> PyResult<u64> {
-        let chars = text.len();
-        if chars == 0 && variant == 0 {
+        if text.len() == 0 && variant == 0 {
             return Ok(0);
         }
         if !text.0.is_exact_instance_of::<PyString>() {
@@ -293,7 +358,7 @@ impl Counting<'_> {
             return self.fresh(&made(text)?);
         }
         let memo = &self.tokenizer.memo;
-        let key = Memo::key(&text.0, chars, variant)?;
+        let key = Memo::key(&text.0, variant)?;
         if let Some(tokens) = memo.get(&text.0, key) {
             return Ok(tokens);
         }

@@ -18,6 +18,7 @@ use super::names::{Names, name_of};
 use super::seen::Seen;
 use crate::cap::TextCut;
 use crate::error::{Error, Foreign, Misfit};
+use crate::tokens::Keep;
 use crate::value::{History, Key, Lent, Text, Value};
 
 /// A Python value.
@@ -75,6 +76,20 @@ impl<'py> Str<'py> {
         self.0
             .call_method0(intern!(py, "isascii"))
             .is_ok_and(|ascii| ascii.is_truthy().unwrap_or(false))
+    }
+
+    /// So many code points from one end, in a new Python string; the string itself if it has no more.
+    pub(super) fn end(&self, keep: Keep, chars: usize) -> PyResult<Bound<'py, PyString>> {
+        let len = self.len();
+        if chars >= len {
+            return Ok(self.0.clone());
+        }
+        let (from, to) = match keep {
+            Keep::Head => (0, chars),
+            Keep::Tail => (len - chars, len),
+        };
+        let slice = PySlice::new(self.0.py(), from.try_into()?, to.try_into()?, 1);
+        Ok(self.0.get_item(slice)?.cast_into()?)
     }
 
     /// A new Python string: a cut applied to this one, in its own code points.

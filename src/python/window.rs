@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::num::NonZeroU64;
 
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
@@ -58,6 +59,11 @@ fn format(name: &str) -> PyResult<Option<Format>> {
 
 #[pymethods]
 impl Window {
+    /// As the tokenizer, which a caller's function may hold by way of the window.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.tokenizer)
+    }
+
     #[new]
     #[pyo3(signature = (
         *, format, max_turns, max_chars, max_tokens, reserve_tokens, max_chars_per_tool, tokenizer, figures, model, start,

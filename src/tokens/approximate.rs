@@ -8,6 +8,9 @@
 /// Hundredths in a token.
 pub const UNIT: u64 = 100;
 
+/// No byte costs more: the dearest is a word of one letter in two bytes, in a [`Lead::Tangled`] place.
+pub const DEAREST: u64 = 2 * UNIT;
+
 /// Any piece has at least one token.
 const ONE: u64 = UNIT;
 
@@ -178,6 +181,12 @@ fn beyond_ascii(c: char) -> Class {
 ///
 /// Never below 100/128 a byte, and additive where [`truncate`](crate::truncate) cuts.
 pub fn price(text: &str) -> u64 {
+    // No text costs that much.
+    price_up_to(text, u64::MAX).unwrap_or(u64::MAX)
+}
+
+/// [`price`], or `None` as soon as it is more than `limit`. O(limit), but for one giant piece.
+pub fn price_up_to(text: &str, limit: u64) -> Option<u64> {
     let mut rest = text;
     let mut total = 0;
     // Bytes of letters and digits that stand right before `rest`.
@@ -185,9 +194,12 @@ pub fn price(text: &str) -> u64 {
     while let Some(first) = rest.chars().next() {
         let (length, price) = piece(rest, first, &mut tangle);
         total += price;
+        if total > limit {
+            return None;
+        }
         rest = &rest[length..];
     }
-    total
+    Some(total)
 }
 
 /// The piece at the beginning of `text`: its bytes and its price.

@@ -98,7 +98,7 @@ fn index(hash: u64, places: usize) -> usize {
     hash as usize & places.wrapping_sub(1)
 }
 
-/// Bytes of one [`Cache`], as far as it is written to; see [`set_cache_bytes`].
+/// Bytes of one [`Cache`], as far as it is written to; see [`set_cache_bytes`](super::set_cache_bytes).
 static CACHE_BYTES: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BYTES);
 
 /// 131,072 short and 8,192 longer pieces.
@@ -107,11 +107,18 @@ pub const DEFAULT_CACHE_BYTES: usize = 3 << 20;
 /// Threads that remember pieces of one vocabulary at the same time; others count without.
 const MOST_THREADS: usize = 16;
 
-/// Sets how much memory a cache of pieces may take, in bytes. There is one for each vocabulary and each thread that counts
-/// with it at the same time, at most 16; they take memory only as pieces are remembered. 0 remembers none. What is
-/// remembered goes when a cache is next used.
-pub fn set_cache_bytes(bytes: usize) {
-    CACHE_BYTES.store(bytes, Ordering::Relaxed);
+/// The most that a cache may be set to take.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Sets how many bytes a cache may take from its next use on. Gives what was set before.
+pub(super) fn swap_cache_bytes(bytes: usize) -> usize {
+    CACHE_BYTES.swap(bytes.min(MOST_BYTES), Ordering::Relaxed)
+}
+
+/// What [`set_cache_bytes`](super::set_cache_bytes) has set, in bytes.
+#[must_use]
+pub fn cache_bytes() -> usize {
+    CACHE_BYTES.load(Ordering::Relaxed)
 }
 
 /// The caches of a vocabulary, each with a batch to work in. A thread takes the first that is free, so that one thread alone
@@ -142,9 +149,17 @@ impl Pool {
         Self([const { Mutex::new(Held::EMPTY) }; MOST_THREADS])
     }
 
+    /// Gives back the memory of all caches but those that a thread is using.
+    pub(super) fn forget(&self) {
+        for mut held in self.0.iter().filter_map(free) {
+            held.bytes = 0;
+            held.cache = Cache::default();
+        }
+    }
+
     /// Runs `work` with a cache and a batch that no other thread uses meanwhile.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut Cache, &mut Batch) -> R) -> R {
-        let bytes = CACHE_BYTES.load(Ordering::Relaxed);
+        let bytes = cache_bytes();
         let Some(mut held) = self.0.iter().find_map(free) else {
             let mut held = Held::EMPTY;
             return work(&mut held.cache, &mut held.batch);

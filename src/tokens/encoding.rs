@@ -1,7 +1,11 @@
 //! The built-in encodings, exact to the token.
 
+use std::convert::Infallible;
+
+use super::Keep;
 use super::engine::{CL100K, Engine, O200K, P50K, R50K};
 use super::layout::LONGEST;
+use super::truncate::{Rate, reach, truncate_additive};
 
 /// A built-in encoding. Its vocabulary lies in the library itself, as tables that are read in place: there is nothing to load,
 /// and threads and processes share them.
@@ -80,6 +84,25 @@ impl Encoding {
             return None;
         }
         self.engine().count(text, limit)
+    }
+
+    /// How far `limit` tokens reach from one end of `text`, in whole stretches between places at which counts add up (a blank
+    /// behind something that is not one, and [more](crate::truncate)): the offset of the last such place within the limit, and the
+    /// exact number of tokens on that side of it. The text's other end, if all of it is within. O(limit), from either end.
+    #[must_use]
+    pub fn reach(self, text: &str, limit: u64, keep: Keep) -> (usize, u64) {
+        reach(text, limit, keep, |piece, limit| {
+            self.count_up_to(piece, limit)
+        })
+    }
+
+    /// Where to cut `text`, as [`truncate`](crate::truncate) says it: the longest head or tail of at most `limit` tokens.
+    /// O(limit).
+    #[must_use]
+    pub fn truncate(self, text: &str, limit: u64, keep: Keep) -> usize {
+        let count = |piece: &str, limit| Ok::<_, Infallible>(self.count_up_to(piece, limit));
+        let Ok(at) = truncate_additive(text, limit, keep, &Rate::TOKENS, count);
+        at
     }
 
     /// The pieces that the encoding's pattern splits `text` into, in order: no token lies across two of them.

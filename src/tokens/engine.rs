@@ -2,7 +2,7 @@
 
 use super::batch::{BATCH, Batch, UNMERGED, push_if};
 use super::block::BLOCK;
-use super::cache::{Cache, LONGEST_REMEMBERED, Pool};
+use super::cache::{Cache, LONGEST_REMEMBERED, Pool, cache_bytes, swap_cache_bytes};
 use super::layout::{LENGTH_AT, SHORT, hash_long, hash_short, short};
 use super::merge::{count_long, count_short};
 use super::split::{Cl100k, Gpt2, O200k, Split};
@@ -34,6 +34,18 @@ pub(super) static O200K: Engine = engine(&vocabulary::O200K, Pattern::O200k);
 pub(super) static CL100K: Engine = engine(&vocabulary::CL100K, Pattern::Cl100k);
 pub(super) static P50K: Engine = engine(&vocabulary::P50K, Pattern::Gpt2);
 pub(super) static R50K: Engine = engine(&vocabulary::R50K, Pattern::Gpt2);
+
+/// Sets how much memory a cache of pieces may take, in bytes; at most 1 GiB. There is one for each vocabulary and each thread
+/// that counts with it at the same time, at most 16 of 4; they take memory only as pieces are remembered. 0 remembers none.
+/// Where the number is another than before, what is remembered goes: at once, or when the thread that is using it next does.
+/// Any thread may call it.
+pub fn set_cache_bytes(bytes: usize) {
+    if swap_cache_bytes(bytes) != cache_bytes() {
+        for engine in [&O200K, &CL100K, &P50K, &R50K] {
+            engine.caches.forget();
+        }
+    }
+}
 
 impl Engine {
     /// Where the piece that begins at `at` ends, in bytes.

@@ -2,8 +2,9 @@
 
 use std::convert::Infallible;
 
-use super::approximate::{UNIT, price};
-use super::{Encoding, Keep, truncate};
+use super::approximate::{DEAREST, UNIT, price, price_up_to};
+use super::truncate::{Rate, truncate_additive};
+use super::{Encoding, Keep};
 
 /// A count that is about right, and says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,31 +36,33 @@ impl Estimate {
         }
     }
 
-    /// [`count`](Self::count), or `None` if it is more than `limit`. A scaled estimate stops soon after the limit.
+    /// [`count`](Self::count), or `None` if it is more than `limit`. O(limit): it stops soon after that.
     #[must_use]
     pub fn count_up_to(self, text: &str, limit: u64) -> Option<u64> {
         let count = match self {
-            Self::Approximate => self.count(text),
+            Self::Approximate => price_up_to(text, limit.saturating_mul(UNIT))?.div_ceil(UNIT),
             Self::Scaled(scaled) => scaled.up(scaled.base.count_up_to(text, scaled.down(limit))?),
         };
         (count <= limit).then_some(count)
     }
 
-    /// Where to cut `text`, as [`truncate`] says it.
+    /// Where to cut `text`, as [`truncate`](crate::truncate) says it. O(limit).
     #[must_use]
     pub fn truncate(self, text: &str, limit: u64, keep: Keep) -> usize {
-        let Ok(at) = match self {
+        match self {
             Self::Approximate => {
+                let rate = Rate {
+                    least: UNIT,
+                    most: DEAREST,
+                };
                 let limit = limit.saturating_mul(UNIT);
-                truncate(text, limit, keep, true, |text| {
-                    Ok::<_, Infallible>(price(text))
-                })
+                let Ok(at) = truncate_additive(text, limit, keep, &rate, |text, limit| {
+                    Ok::<_, Infallible>(price_up_to(text, limit))
+                });
+                at
             }
-            Self::Scaled(scaled) => truncate(text, scaled.down(limit), keep, true, |text| {
-                Ok(scaled.base.count(text))
-            }),
-        };
-        at
+            Self::Scaled(scaled) => scaled.base.truncate(text, scaled.down(limit), keep),
+        }
     }
 }
 
