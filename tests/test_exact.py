@@ -129,6 +129,16 @@ def test_every_code_point(pair: tuple[str, Count]) -> None:
     agree(name, ours, theirs, in_contexts(points))
 
 
+def test_every_token(pair: tuple[str, Count], oracle: Callable[[str], Any]) -> None:
+    """As a text, and with another one at its end: what is merged, and what only nearly is."""
+    name, theirs = pair
+    random = Random(f"{wild.SEED} tokens {name}")
+    tokens = [token.decode(errors="replace") for token in oracle(name).token_byte_values()]
+    others = random.sample(tokens, len(tokens))
+    agree(name, counter(name), theirs, tokens)
+    agree(name, counter(name), theirs, (token + other for token, other in zip(tokens, others, strict=True)))
+
+
 def test_what_is_not_quite_text(pair: tuple[str, Count]) -> None:
     """Halves of surrogate pairs are replaced, whole pairs joined; and what would be special tokens is text."""
     name, theirs = pair
