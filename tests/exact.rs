@@ -90,6 +90,21 @@ fn texts() -> Vec<String> {
     texts
 }
 
+/// Without a judge, and so short that Miri can run it: each way through the engine once.
+#[test]
+fn a_little_of_everything() {
+    let text = "it's a WORLD of Words, iPhone 12345 x = [\n    1,\n\n\n    2]\r\n\r\n//\n we'll \u{e9}t\u{e9} 漢字 👍 "
+        .to_owned()
+        + &"abcdefghijklmnopqrstuvwxyz".repeat(3)
+        + " done now and again, and so on";
+    for (encoding, tokens) in ENCODINGS.into_iter().zip([44, 48, 91, 95]) {
+        // Found out, then remembered.
+        assert_eq!([encoding.count(&text), encoding.count(&text)], [tokens; 2]);
+        assert_eq!(encoding.count_up_to(&text, tokens - 1), None);
+        assert_eq!(encoding.pieces(&text).collect::<String>(), text);
+    }
+}
+
 #[test]
 fn pieces_are_the_text_and_a_count_is_the_sum_of_their_merges() {
     for (encoding, judge) in &*JUDGES {
