@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from oracle import is_provided, unpack
 from support import CORE
+from wild import SEED
 
 _COMMON: dict[str, Any] = {
     "deadline": None,
@@ -27,7 +28,7 @@ settings.load_profile(PROFILE)
 
 def pytest_report_header() -> str:
     engine = "reference (BACKCUT_PURE=1)" if os.environ.get("BACKCUT_PURE") == "1" else ("_core" if CORE else "reference (no _core built)")
-    return f"backcut: engine {engine}, hypothesis profile {PROFILE}"
+    return f"backcut: engine {engine}, hypothesis profile {PROFILE}, seed {SEED}"
 
 
 @pytest.fixture(scope="session")

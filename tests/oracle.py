@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from unittest import mock
 
-__all__ = ["ENCODINGS", "is_provided", "unpack"]
+__all__ = ["ENCODINGS", "crate_data", "is_provided", "unpack"]
 
 ENCODINGS = ("o200k_base", "cl100k_base", "p50k_base", "r50k_base")
 
@@ -44,7 +44,7 @@ def is_provided() -> bool:
     return bool(given) and all((Path(given) / name).is_file() for name in names)
 
 
-def _crate_data() -> Path | None:
+def crate_data() -> Path | None:
     """The folder of the crate ``tiktoken-rs`` that holds the vocabularies, if cargo has fetched it."""
     root = Path(__file__).resolve().parents[1]
     command = ["cargo", "metadata", "--format-version", "1", "--offline", "--manifest-path", str(root / "Cargo.toml")]
@@ -60,7 +60,7 @@ def _crate_data() -> Path | None:
 
 def unpack(folder: Path) -> str | None:
     """Fills ``folder`` for tiktoken; says what is missing, if anything is."""
-    data = _crate_data()
+    data = crate_data()
     if data is None:
         return "no vocabulary for tiktoken: set TIKTOKEN_CACHE_DIR, or let cargo fetch the crate tiktoken-rs (`cargo fetch`)"
     for encoding in ENCODINGS:

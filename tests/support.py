@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -82,6 +84,18 @@ def outcome(call: Callable[[], Any]) -> tuple[str, Any]:
 def same_messages(left: Sequence[Any], right: Sequence[Any]) -> bool:
     """Whether two results hold the same objects, and equal new ones."""
     return len(left) == len(right) and all(a is b or (type(a) is type(b) and a == b) for a, b in zip(left, right, strict=True))
+
+
+def at_once(threads: int, work: Callable[[int], Any]) -> list[Any]:
+    """What each thread found, all of them started at the same moment."""
+    gate = threading.Barrier(threads, timeout=60)
+
+    def run(number: int) -> Any:
+        gate.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return [future.result(timeout=100) for future in [pool.submit(run, number) for number in range(threads)]]
 
 
 def head_length(messages: Sequence[Any]) -> int:

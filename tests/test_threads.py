@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 import backcut
 from chat import pair, said, system, user
-from support import cheap
+from support import at_once, cheap
 
 THREADS = 10
 pytestmark = pytest.mark.timeout(120)
@@ -20,18 +18,6 @@ pytestmark = pytest.mark.timeout(120)
 def talk(seed: int) -> list[Any]:
     turns = [m for k in range(30) for m in (user(f"{seed} asks {k} " * 4), *pair(f"c{k}", f"{seed} found {k} " * 9), said(f"{seed}: {k}"))]
     return [system(f"You are {seed}."), *turns]
-
-
-def at_once(work: Callable[[int], Any]) -> list[Any]:
-    """What each thread found, all of them started at the same moment."""
-    gate = threading.Barrier(THREADS, timeout=60)
-
-    def run(number: int) -> Any:
-        gate.wait()
-        return work(number)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return [future.result(timeout=100) for future in [pool.submit(run, number) for number in range(THREADS)]]
 
 
 OPTIONS: list[dict[str, Any]] = [
@@ -47,7 +33,7 @@ def test_one_window_one_history(options: dict[str, Any], oracle: Callable[[str],
     history = talk(0)
     alone = backcut.context_window(**options).trim(history)
     window = backcut.context_window(**options)
-    for answer in at_once(lambda number: [window.trim(history) for _ in range(5)]):
+    for answer in at_once(THREADS, lambda number: [window.trim(history) for _ in range(5)]):
         assert answer == [alone] * 5
 
 
@@ -56,12 +42,12 @@ def test_one_window_many_histories_with_nothing_remembered(options: dict[str, An
     """All threads meet texts that no one has counted before, some of them the same."""
     alone = [backcut.context_window(**options).trim(talk(number % 3)) for number in range(THREADS)]
     window = backcut.context_window(**options)
-    assert at_once(lambda number: window.trim(talk(number % 3))) == alone
+    assert at_once(THREADS, lambda number: window.trim(talk(number % 3))) == alone
 
 
 def test_many_windows_one_cold_tokenizer(oracle: Callable[[str], Any]) -> None:
     histories = [talk(number + 100) for number in range(THREADS)]
-    found = at_once(lambda number: backcut.count(histories[number], tokenizer="cl100k_base"))
+    found = at_once(THREADS, lambda number: backcut.count(histories[number], tokenizer="cl100k_base"))
     assert found == [backcut.count(history, tokenizer="cl100k_base") for history in histories]
 
 
@@ -79,7 +65,7 @@ def test_a_tokenizer_that_trims_and_waits() -> None:
     window = backcut.context_window(max_tokens=600, tokenizer=counting)
     histories = [talk(number) for number in range(THREADS)]
     expected = [backcut.context_window(max_tokens=600, tokenizer=cheap).trim(history) for history in histories]
-    assert at_once(lambda number: window.trim(histories[number])) == expected
+    assert at_once(THREADS, lambda number: window.trim(histories[number])) == expected
 
 
 def test_growing_histories_side_by_side() -> None:
@@ -93,4 +79,4 @@ def test_growing_histories_side_by_side() -> None:
                 seen.append(window.plan(history).kept)
         return seen
 
-    assert at_once(grow) == [grow(number) for number in range(THREADS)]
+    assert at_once(THREADS, grow) == [grow(number) for number in range(THREADS)]

@@ -5,6 +5,7 @@
 
 pub mod oracle;
 pub mod random;
+pub mod textbook;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
