@@ -22,7 +22,7 @@ def limit_memory(*, texts: int | None = None, pieces: int | None = None) -> None
             A text that takes more than 1/16 of it is not remembered, and counts anew each time. 0 remembers none. Texts that
             the caller holds anyway are not copied.
         pieces: bytes that the counts of pieces of text take, for *each thread* that counts at the same time, at most 16, and
-            *each vocabulary* in use, at most 4: ``o200k``, ``cl100k``, ``p50k``, ``r50k`` (default 2 MiB; more than 1 GiB is
+            *each vocabulary* in use, at most 4: ``o200k``, ``cl100k``, ``p50k``, ``r50k`` (default 3 MiB; more than 1 GiB is
             1 GiB). Half is for pieces of at most 15 bytes, half for longer ones, each rounded down to a power of two. 0
             remembers none. The pure-Python engine remembers no pieces.
 
@@ -31,7 +31,7 @@ def limit_memory(*, texts: int | None = None, pieces: int | None = None) -> None
 
     >>> limit_memory(texts=64 << 20)  # for histories of very many or very long messages
     >>> memory_limits()
-    {'texts': 67108864, 'pieces': 2097152}
+    {'texts': 67108864, 'pieces': 3145728}
     """
     limits = (_limit("texts", texts), _limit("pieces", pieces))  # both before the first is set: a failed call changes nothing
     engine.limit_memory(*limits)

@@ -31,7 +31,7 @@ _BUILT_IN = {
 }
 """Built-in encodings, each with the tiktoken encoding that counts text alike."""
 
-_limits = {"texts": 16 << 20, "pieces": 2 << 20}
+_limits = {"texts": 16 << 20, "pieces": 3 << 20}
 """How many bytes a tokenizer takes for what it remembers of what it has counted, before it begins anew. There are no pieces here."""
 
 _ENTRY = 128
