@@ -16,11 +16,11 @@ pub(super) struct Batch {
     /// Where each ends, in bytes; with where the first begins in front.
     borders: [usize; BATCH + 1],
     len: usize,
-    /// What a piece is looked up by, and its hash.
-    pub keys: [(u128, u64); BATCH],
-    pub long: Indices,
+    /// Pieces that are not remembered, and of these the long ones.
     pub missing: Indices,
-    pub found: Indices,
+    pub long: Indices,
+    /// Keys and hashes of short pieces that are tokens.
+    pub found: [(u128, u64); BATCH],
     /// Keys and hashes of short pieces that are to be merged, collected over several batches.
     pub unmerged: [(u128, u64); UNMERGED],
     pub unmerged_len: usize,
@@ -30,10 +30,9 @@ impl Batch {
     pub(super) const EMPTY: Self = Self {
         borders: [0; BATCH + 1],
         len: 0,
-        keys: [(0, 0); BATCH],
-        long: [0; BATCH],
         missing: [0; BATCH],
-        found: [0; BATCH],
+        long: [0; BATCH],
+        found: [(0, 0); BATCH],
         unmerged: [(0, 0); UNMERGED],
         unmerged_len: 0,
     };

@@ -94,9 +94,6 @@ struct Counter<'c, 't> {
 /// There are more tokens than the limit.
 struct Over;
 
-/// What stands for the key of a long piece; no text has it, since it would not be UTF-8.
-const LONG: u128 = u128::MAX;
-
 impl<'t> Counter<'_, 't> {
     fn count<S: Split>(mut self) -> Option<u64> {
         match self.all::<S>() {
@@ -163,42 +160,39 @@ impl<'t> Counter<'_, 't> {
     /// guess, and waits for memory once and not for each piece.
     fn drain(&mut self) -> Result<(), Over> {
         let batch = &mut *self.batch;
-        let mut tokens = 0;
-        let (mut longs, mut misses, mut finds) = (0, 0, 0);
-        let len = batch.len();
-        for index in 0..len {
-            let (begin, end) = batch.span(index);
-            let is_long = end - begin > SHORT;
-            batch.keys[index] = if is_long {
-                (LONG, 0)
-            } else {
-                let key = key(self.text, begin, end);
-                (key, hash_short(key))
-            };
-            push_if(&mut batch.long, &mut longs, index, is_long);
-        }
+        let (mut tokens, mut misses, mut longs, mut finds) = (0, 0, 0, 0);
         let places = self.cache.short();
-        for (index, &(key, hash)) in batch.keys[..len].iter().enumerate() {
-            let count = places.get(key, hash);
+        for index in 0..batch.len() {
+            let (begin, end) = batch.span(index);
+            let count = if end - begin <= SHORT {
+                let key = key(self.text, begin, end);
+                places.get(key, hash_short(key))
+            } else {
+                0
+            };
             tokens += count;
             push_if(&mut batch.missing, &mut misses, index, count == 0);
         }
-        let mut unmerged = batch.unmerged_len;
         for at in 0..misses {
             let index = usize::from(batch.missing[at % BATCH]);
-            let (key, hash) = batch.keys[index % BATCH];
+            let (begin, end) = batch.span(index);
+            if end - begin > SHORT {
+                push_if(&mut batch.long, &mut longs, index, true);
+                continue;
+            }
+            let key = key(self.text, begin, end);
+            let hash = hash_short(key);
             let is_token = self.vocabulary.has_short(key, hash);
-            push_if(&mut batch.found, &mut finds, index, is_token);
-            batch.unmerged[unmerged % UNMERGED] = (key, hash);
-            unmerged += usize::from(!is_token && key != LONG);
+            batch.found[finds % BATCH] = (key, hash);
+            finds += usize::from(is_token);
+            batch.unmerged[batch.unmerged_len % UNMERGED] = (key, hash);
+            batch.unmerged_len += usize::from(!is_token);
         }
-        batch.unmerged_len = unmerged;
         tokens += finds as u64;
-        for &index in &batch.found[..finds] {
-            let (key, hash) = batch.keys[usize::from(index) % BATCH];
+        for &(key, hash) in &batch.found[..finds] {
             self.cache.put_short(key, hash, 1);
         }
-        if unmerged > UNMERGED - BATCH {
+        if batch.unmerged_len > UNMERGED - BATCH {
             self.merge();
         }
         for at in 0..longs {
