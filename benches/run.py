@@ -250,7 +250,7 @@ def imported(effort: Effort) -> Row:
 def counted(effort: Effort) -> Iterator[Row]:
     whole, alone, right = first_count(effort.starts)
     wrong = "" if right else 'count("hello") is not 1'
-    yield measured(Row('import and first `count("hello")` in a fresh process', asked=150.0, unit="ms", wrong=wrong), whole)
+    yield measured(Row('import and first `count("hello")` in a fresh process', asked=30.0, unit="ms", wrong=wrong), whole)
     yield measured(Row("that count alone", unit="ms", wrong=wrong), alone)
 
 
