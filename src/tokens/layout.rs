@@ -16,7 +16,7 @@ pub fn short(text: &[u8]) -> u128 {
 
 /// The text of a [`short`] key, and its length.
 #[inline]
-pub const fn long_hand(key: u128) -> ([u8; 16], usize) {
+pub const fn text_of(key: u128) -> ([u8; 16], usize) {
     (key.to_le_bytes(), (key >> LENGTH_AT) as usize % 16)
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::layout::long_hand;
+use super::layout::text_of;
 use super::vocabulary::Vocabulary;
 
 /// The longest text that [`starts`] merges, in bytes.
@@ -60,7 +60,7 @@ impl<const MOST: usize> Merging<MOST> {
     /// Takes on a short text, by its key.
     #[inline]
     fn load_short(&mut self, vocabulary: &Vocabulary, key: u128) {
-        let (bytes, len) = long_hand(key);
+        let (bytes, len) = text_of(key);
         self.load(vocabulary, &bytes[..len]);
     }
 
@@ -209,6 +209,17 @@ fn window_starts(vocabulary: &Vocabulary, window: &[u8]) -> Vec<usize> {
 /// How many tokens at the end of a window are merged again with what follows.
 const DOUBTFUL: usize = 3;
 
+/// The window before the present one, in case that fewer of its tokens are to be kept.
+struct Before {
+    /// Where it begins, and the tokens in front of it.
+    at: usize,
+    counted: u64,
+    /// Where its tokens begin.
+    starts: Vec<usize>,
+    /// How many of them are kept.
+    kept: usize,
+}
+
 /// Counts the tokens of a long piece window by window; `None` as soon as there are more than `limit`.
 ///
 /// Tokens are the merge of a text if and only if each two neighbours are the merge of their own text (Antoni and others, crate
@@ -225,8 +236,7 @@ pub(super) fn count_long(vocabulary: &Vocabulary, piece: &[u8], limit: u64) -> O
     // Where the window begins, the tokens in front of it, and the length of the token that it must begin with.
     let (mut at, mut counted, mut seam) = (0, 0, None);
     let mut last: (&[u8], Vec<usize>) = (&[], Vec::new());
-    // The window before it, to keep fewer of its tokens.
-    let mut before: Option<(usize, u64, Vec<usize>, usize)> = None;
+    let mut before: Option<Before> = None;
     loop {
         let window = &piece[at..piece.len().min(at + size)];
         // Of a run that repeats itself all windows are alike.
@@ -235,14 +245,13 @@ pub(super) fn count_long(vocabulary: &Vocabulary, piece: &[u8], limit: u64) -> O
         }
         let starts = &last.1;
         if seam.is_some_and(|length| starts[1] != length) {
-            let Some((from, front, starts, kept)) = before.as_mut().filter(|before| before.3 > 1)
-            else {
+            let Some(before) = before.as_mut().filter(|before| before.kept > 1) else {
                 return all_at_once();
             };
-            *kept -= 1;
-            at = *from + starts[*kept];
-            counted = *front + *kept as u64;
-            seam = Some(starts[*kept + 1] - starts[*kept]);
+            before.kept -= 1;
+            at = before.at + before.starts[before.kept];
+            counted = before.counted + before.kept as u64;
+            seam = Some(before.starts[before.kept + 1] - before.starts[before.kept]);
             continue;
         }
         let tokens = starts.len() - 1;
@@ -256,7 +265,12 @@ pub(super) fn count_long(vocabulary: &Vocabulary, piece: &[u8], limit: u64) -> O
             size *= 2;
             continue;
         }
-        before = Some((at, counted, starts.clone(), kept));
+        before = Some(Before {
+            at,
+            counted,
+            starts: starts.clone(),
+            kept,
+        });
         counted += kept as u64;
         if counted > limit {
             return None;
