@@ -3,7 +3,7 @@
 use super::block::BLOCK;
 
 /// Most pieces that are looked up together.
-pub(super) const BATCH: usize = 2 * BLOCK;
+pub(super) const BATCH: usize = 4 * BLOCK;
 
 /// Room for the pieces that are merged together: so many wait that their merges can take turns, and a batch more fits.
 pub(super) const UNMERGED: usize = BATCH + 32;
