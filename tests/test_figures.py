@@ -293,3 +293,35 @@ def test_wrong_figures_of_the_command_line(run: Run, put: Put, command: str, val
     code, out, err = run(command, "--figure", value, put([]))
     assert (code, out) == (2, "")
     assert f"backcut: error: {sentence}" in err
+
+
+SERVED = [
+    ("openai:gpt-4o-mini", "gpt-4o-mini"),
+    ("azure/gpt-4o-mini", "gpt-4o-mini"),
+    ("openrouter/openai/gpt-5-mini", "gpt-5-mini"),
+    ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5"),
+    ("us.anthropic.claude-opus-4-7-v1:0", "claude-opus-4-7"),
+    ("bedrock/eu-west-1/anthropic.claude-v2:1", "claude-v2"),
+    ("vertex_ai/claude-opus-4@20250514", "claude-opus-4"),
+    ("models/gemini-2.5-pro", "gemini-2.5-pro"),
+    ("ft:gpt-4o-mini:acme/x", "gpt-4o-mini"),
+]
+
+
+@pytest.mark.parametrize(("served", "plain"), SERVED)
+def test_figures_know_a_model_by_every_name_that_tokenizers_know(served: str, plain: str) -> None:
+    assert Figures.of(served) == Figures.of(plain)
+    history = [{"role": "user", "content": [image(png(1024, 1024))]}]
+    assert backcut.count(history, model=served) == backcut.count(history, model=plain)
+    window = [context_window(model=name, max_tokens=100_000).trim(history).report.tokens_sent for name in (served, plain)]
+    assert window[0] == window[1]
+
+
+def test_a_registered_model_has_the_pictures_of_the_model_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backcut.models._registered", {})
+    backcut.register_model("my-deployment", "azure/gpt-4o-mini")
+    backcut.register_model("my-own-*", "o200k_base")
+    assert Figures.of("my-deployment") == Figures.of("azure/my-deployment") == Figures.of("gpt-4o-mini")
+    assert Figures.of("my-own-model") == DEFAULT
+    history = [{"role": "user", "content": [image(png(1024, 1024))]}]
+    assert backcut.count(history, model="my-deployment") == backcut.count(history, model="gpt-4o-mini")

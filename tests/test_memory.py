@@ -19,7 +19,7 @@ import backcut
 from backcut import OptionError, Tokenizer, engine
 
 MIB = 1 << 20
-DEFAULTS = {"texts": 16 * MIB, "pieces": 2 * MIB}
+DEFAULTS = {"texts": 16 * MIB, "pieces": 3 * MIB}
 
 both = pytest.mark.skipif(engine.PURE, reason="the twin remembers nothing of a caller's own counter")
 
@@ -62,7 +62,7 @@ def test_the_defaults() -> None:
 
 def test_none_leaves_a_limit_as_it_is() -> None:
     backcut.limit_memory(texts=5 * MIB)
-    assert backcut.memory_limits() == {"texts": 5 * MIB, "pieces": 2 * MIB}
+    assert backcut.memory_limits() == {"texts": 5 * MIB, "pieces": 3 * MIB}
     backcut.limit_memory(pieces=0)
     assert backcut.memory_limits() == {"texts": 5 * MIB, "pieces": 0}
     backcut.limit_memory()

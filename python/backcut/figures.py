@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 from .errors import OptionError, nearest
+from .models import plain_name
 
 __all__ = ["DEFAULT", "MOST", "Figures", "FiguresLike", "check", "resolve"]
 
@@ -96,7 +97,8 @@ class Figures:
         Returns:
             The figures of its family; of a model that is not known those of gpt-4o. ``tool`` is that of its own encoding.
         """
-        name = model.removeprefix("ft:") if model.startswith("ft:") else model.rpartition("/")[2]
+        name = plain_name(model)
+        name = name.removeprefix("ft:") if name.startswith("ft:") else name.rpartition("/")[2]
         return next((figures for prefixes, figures in _FAMILIES if name.startswith(prefixes)), DEFAULT)
 
     def __repr__(self) -> str:

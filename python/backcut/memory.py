@@ -15,7 +15,8 @@ def limit_memory(*, texts: int | None = None, pieces: int | None = None) -> None
     """Sets how much memory backcut may take to remember what it has counted, for the whole process.
 
     Remembering is what makes a conversation that grew by one message cost the counting of one message. No setting changes a
-    count. A lower limit holds at once for texts, for pieces from the next count on; any thread may call this at any time.
+    count. A lower limit holds at once, but for pieces that another thread is using, where it holds from its next count on; any
+    thread may call this at any time.
 
     Args:
         texts: bytes that the texts remembered by *one tokenizer* take, their objects and their places together (default 16 MiB).
@@ -23,7 +24,7 @@ def limit_memory(*, texts: int | None = None, pieces: int | None = None) -> None
             the caller holds anyway are not copied.
         pieces: bytes that the counts of pieces of text take, for *each thread* that counts at the same time, at most 16, and
             *each vocabulary* in use, at most 4: ``o200k``, ``cl100k``, ``p50k``, ``r50k`` (default 3 MiB; more than 1 GiB is
-            1 GiB). Half is for pieces of at most 15 bytes, half for longer ones, each rounded down to a power of two. 0
+            1 GiB). Two thirds are for pieces of at most 15 bytes, one for longer ones, each rounded down to a power of two. 0
             remembers none. The pure-Python engine remembers no pieces.
 
     Raises:

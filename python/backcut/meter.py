@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from sys import getsizeof
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from weakref import WeakSet
 
 from . import approximate, graphemes
@@ -125,14 +125,20 @@ class Tokenizer:
         return object.__sizeof__(self) + self._known_size
 
     def count_up_to(self, text: str, limit: int) -> int | None:
-        """Tokens of ``text``, or ``None`` if they are more than ``limit``."""
+        """Tokens of ``text``, or ``None`` if they are more than ``limit``.
+
+        Raises:
+            ValueError: ``limit`` is negative.
+        """
         _check_text(text)
+        if limit < 0:
+            raise ValueError(f"limit must be at least 0, not {limit}")
         if self.is_built_in and (len(text) > LONGEST_TOKEN * limit or size_in_bytes(text) > LONGEST_TOKEN * limit):
             return None
         count = self.count(text)
         return count if count <= limit else None
 
-    def truncate(self, text: str, limit: int, keep: str = "head") -> str:
+    def truncate(self, text: str, limit: int, keep: Literal["head", "tail"] = "head") -> str:
         """The longest piece from that end of ``text`` that has at most ``limit`` tokens and breaks no grapheme cluster.
 
         Raises:
@@ -140,7 +146,7 @@ class Tokenizer:
         """
         _check_text(text)
         if limit < 0:
-            raise ValueError(f"limit={limit}: an integer of at least 0")
+            raise ValueError(f"limit must be at least 0, not {limit}")
         if keep not in ("head", "tail"):
             raise ValueError(f"keep={keep!r}: 'head' or 'tail'")
 
@@ -226,7 +232,14 @@ def _load(name: str) -> _Encoding:
     except ImportError:
         hint = "the pure-Python engine counts with tiktoken, which is not installed: pip install tiktoken, or pass a tokenizer"
         raise OptionError("tokenizer", name, hint) from None
-    encoding: _Encoding = tiktoken.get_encoding(_BUILT_IN[name])
+    try:
+        encoding: _Encoding = tiktoken.get_encoding(_BUILT_IN[name])
+    except Exception as error:  # whatever comes out of a download
+        hint = (
+            f"tiktoken, with which the pure-Python engine counts, could not get the vocabulary ({type(error).__name__}): it downloads "
+            'it once; set TIKTOKEN_CACHE_DIR to where it is, or pass a tokenizer of your own, or "approximate"'
+        )
+        raise OptionError("tokenizer", name, hint) from error
     return encoding
 
 

@@ -20,8 +20,10 @@ __all__ = [
     "DEFAULT",
     "ESTIMATES",
     "Estimate",
+    "Registered",
     "encoding_of",
     "known_names",
+    "plain_name",
     "register",
     "registered",
     "tokenizer_of",
@@ -223,17 +225,34 @@ def _estimate_of(model: str) -> str | None:
     return None
 
 
+class Registered(NamedTuple):
+    """What a user has said of a model."""
+
+    tokenizer: Tokenizer
+    """What counts for it."""
+    model: str | None
+    """The known model that it is, if a model was named."""
+
+
 # What users add: a name, or the beginning of names with a * behind it, and what counts for them. Single operations of a dict
 # are safe between threads, so there is no lock.
-_registered: dict[str, Tokenizer] = {}
+_registered: dict[str, Registered] = {}
 
 
-def register(model: str, tokenizer: Tokenizer) -> None:
-    """Makes ``tokenizer`` count for ``model``; a later call for the same name wins."""
-    _registered[model] = tokenizer
+def register(model: str, what: Registered) -> None:
+    """Makes ``what`` count for ``model``; a later call for the same name wins."""
+    _registered[model] = what
 
 
-def registered(model: str) -> Tokenizer | None:
+def plain_name(model: str) -> str:
+    """The name under which the tables of models know ``model``: without those who serve it; of a registered one the model that it is."""
+    own = registered(model)
+    if own is not None:
+        return own.model or model
+    return next((name for name in _bare(model) if encoding_of(name) or _estimate_of(name)), model)
+
+
+def registered(model: str) -> Registered | None:
     """What was registered for ``model``, or for it without those who serve it: under its very name, else under the longest beginning."""
     if not _registered or model.endswith("*"):
         return None

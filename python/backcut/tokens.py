@@ -9,13 +9,14 @@ from typing import Any, Protocol, TypeAlias
 
 from .engine import Tokenizer
 from .errors import OptionError, nearest
-from .models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, known_names, register, registered, tokenizer_of
+from .models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, Registered, known_names, plain_name, register, registered, tokenizer_of
 
 __all__ = ["WAY_OUT", "Encodes", "TokenizerLike", "as_tokenizer", "choose", "named", "register_model", "tokenizer"]
 
 WAY_OUT = (
-    ' For any other model give tokenizer="o200k_base", which counts it roughly, or its own: its tokenizer.json, any object with '
-    "encode or any function from str to int"
+    " If it is another name of a known model, as of a deployment, give that model, or register_model(name, model). For any other "
+    'model give tokenizer="o200k_base", which counts it roughly, or its own: its tokenizer.json, any object with encode or any '
+    "function from str to int"
 )
 """How every sentence about a name that is not known ends."""
 
@@ -45,7 +46,8 @@ def tokenizer(name_or_model: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer of an encoding, an estimate, a model, or a file.
 
     Args:
-        name_or_model: an encoding (``o200k_base``, ``o200k_harmony``, ``cl100k_base``); an estimate (``approximate``,
+        name_or_model: an encoding (``o200k_base``, ``o200k_harmony``, ``cl100k_base``, ``p50k_base``, ``p50k_edit``,
+            ``r50k_base``, ``gpt2``); an estimate (``approximate``,
             ``estimate-claude``, ``estimate-claude-4.7``, ``estimate-gemini``); a model (``gpt-4o``, ``ft:gpt-4o:acme``,
             ``claude-sonnet-4-5``, ``vertex_ai/gemini-2.5-pro``, ...), or one of :func:`register_model`; or the path of a
             ``tokenizer.json``, a text that ends in ``.json`` or an ``os.PathLike``, which the package ``tokenizers`` reads.
@@ -56,8 +58,7 @@ def tokenizer(name_or_model: str | os.PathLike[str]) -> Tokenizer:
         the price of a look-up.
 
     Raises:
-        OptionError: the name is not known (the nearest known ones are named), or its encoding is not there yet; the file cannot
-            be read, or what reads it is not installed.
+        OptionError: the name is not known (the nearest known ones are named); the file cannot be read, or what reads it is not installed.
     """
     if not _is_file_name(name_or_model):
         return _find("tokenizer", name_or_model)
@@ -74,7 +75,8 @@ def register_model(model: str, tokenizer: TokenizerLike) -> None:
             longer beginning over a shorter one, both over the tables of backcut, and the last call for the same name over those
             before. Windows that were made before keep what they count with.
         tokenizer: as for :func:`backcut.context_window`: the name of an encoding, an estimate or a model that is known, the path
-            of a ``tokenizer.json``, an object with ``encode``, a function.
+            of a ``tokenizer.json``, an object with ``encode``, a function. Where it is the name of a model, pictures cost what they
+            cost there, too; else what they cost with gpt-4o.
 
     Raises:
         OptionError: the model is no such name, or is that of an encoding; or the tokenizer is not known.
@@ -83,7 +85,8 @@ def register_model(model: str, tokenizer: TokenizerLike) -> None:
         raise OptionError("model", model, "must be the name of a model, or the beginning of such names and a * at its end")
     if _is_tokenizer(model) or _is_file_name(model):
         raise OptionError("model", model, "is the name of a tokenizer, not of a model")
-    register(model, as_tokenizer(tokenizer))
+    known = tokenizer if isinstance(tokenizer, str) and not _is_tokenizer(tokenizer) and not _is_file_name(tokenizer) else None
+    register(model, Registered(as_tokenizer(tokenizer), known and plain_name(known)))
 
 
 def as_tokenizer(value: TokenizerLike) -> Tokenizer:
@@ -142,7 +145,7 @@ def _find(option: str, name: object) -> Tokenizer:
     else:
         own = registered(name)
         if own is not None:
-            return own
+            return own.tokenizer
         known = tokenizer_of(name)
         if known is None:
             raise OptionError(option, name, _unknown(name))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, SupportsIndex,
 from . import engine, middleware
 from .engine import Tokenizer
 from .errors import OptionError
+from .models import plain_name
 from .options import Options, WindowOptions, check_format, check_model
 from .report import Plan, Trimmed, TrimReport, Violation
 from .tokens import TokenizerLike, choose
@@ -271,7 +272,7 @@ def count(
     counted = None if figures is None else _figures(figures, model, counter)
     wire = check_format(format)
     if not isinstance(messages_or_text, str):
-        return engine.count_messages(messages_or_text, counter, wire, tools, system, counted, model)
+        return engine.count_messages(messages_or_text, counter, wire, tools, system, counted, model and plain_name(model))
     for name, value in (("tools", tools), ("system", system)):
         if value is not None:
             raise OptionError(name, value, "is a part of a request: give messages, not a text")
@@ -312,7 +313,7 @@ def _engine_window(options: Options) -> engine.Window:
         max_chars_per_tool=_bounded(options.max_chars_per_tool),
         tokenizer=choose(options.tokenizer, options.model) if asked else None,
         figures=options.figures,
-        model=options.model,
+        model=options.model and plain_name(options.model),
         start=options.start,
         notice=None if silent or options.notice is False else options.notice,
         notice_role=options.notice_role,

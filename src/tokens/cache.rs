@@ -1,4 +1,4 @@
-//! What is remembered of pieces that are no tokens: how many they are merged into.
+//! What is remembered of pieces: how many tokens they are.
 
 use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -19,6 +19,7 @@ pub(super) struct Engine {
 enum Pattern {
     O200k,
     Cl100k,
+    /// Of `r50k_base` and `p50k_base` as well.
     Gpt2,
 }
 
@@ -36,7 +37,7 @@ pub(super) static P50K: Engine = engine(&vocabulary::P50K, Pattern::Gpt2);
 pub(super) static R50K: Engine = engine(&vocabulary::R50K, Pattern::Gpt2);
 
 /// Sets how much memory a cache of pieces may take, in bytes; at most 1 GiB. There is one for each vocabulary and each thread
-/// that counts with it at the same time, at most 16 of 4; they take memory only as pieces are remembered. 0 remembers none.
+/// that counts with it at the same time, at most 16 threads and 4 vocabularies; they take memory only as pieces are remembered. 0 remembers none.
 /// Where the number is another than before, what is remembered goes: at once, or when the thread that is using it next does.
 /// Any thread may call it.
 pub fn set_cache_bytes(bytes: usize) {

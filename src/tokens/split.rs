@@ -199,16 +199,9 @@ fn run(text: &[u8], mut at: usize, classes: &[Class]) -> usize {
 
 /// The end of a run of `\p{L}`.
 #[inline]
-fn letters(text: &[u8], mut at: usize) -> usize {
+fn letters(text: &[u8], at: usize) -> usize {
     use Class::{Caseless, Lower, Upper};
-    loop {
-        at = lower_ascii(text, at);
-        let (class, len) = class_at(text, at);
-        if !matches!(class, Upper | Lower | Caseless) {
-            return at;
-        }
-        at += len;
-    }
+    small_or(text, at, &[Upper, Lower, Caseless])
 }
 
 /// The end of a word of capitals, then small letters, and of a contraction behind it.
@@ -242,12 +235,18 @@ fn cased_word(text: &[u8], mut at: usize) -> usize {
 
 /// The end of a run of `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`.
 #[inline]
-fn small_letters(text: &[u8], mut at: usize) -> usize {
+fn small_letters(text: &[u8], at: usize) -> usize {
     use Class::{Caseless, Lower, Mark};
+    small_or(text, at, &[Lower, Caseless, Mark])
+}
+
+/// The end of a run of code points of these classes, small ASCII letters among them.
+#[inline]
+fn small_or(text: &[u8], mut at: usize, classes: &[Class]) -> usize {
     loop {
         at = lower_ascii(text, at);
         let (class, len) = class_at(text, at);
-        if !matches!(class, Lower | Caseless | Mark) {
+        if !classes.contains(&class) {
             return at;
         }
         at += len;
