@@ -70,8 +70,12 @@ def test_a_path_in_every_form(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         def __fspath__(self) -> str:
             return str(file)
 
+    class Bytes(os.PathLike[bytes]):
+        def __fspath__(self) -> bytes:
+            return os.fsencode(file)
+
     monkeypatch.chdir(file.parent)
-    for path in (file, str(file), Place(), "tokenizer.json", Path("tokenizer.json")):
+    for path in (file, str(file), Place(), Bytes(), "tokenizer.json", Path("tokenizer.json")):
         assert backcut.tokenizer(path) is backcut.tokenizer(file)
         assert backcut.count("hello world", tokenizer=path) == 2
         window = backcut.context_window(max_tokens=40, tokenizer=path)
@@ -146,3 +150,13 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path.write_text("{}")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     assert "pip install 'backcut[hf]'" in refusal(path).allowed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has neither")
+def test_what_is_without_end_is_not_read(tmp_path: Path) -> None:
+    """/dev/zero filled the memory, and a pipe that nobody writes to was waited for."""
+    endless, pipe = tmp_path / "endless.json", tmp_path / "pipe.json"
+    endless.symlink_to("/dev/zero")
+    os.mkfifo(pipe)
+    for path in (endless, pipe, tmp_path):
+        assert "a folder, a device or a pipe" in refusal(path).allowed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -27,11 +28,13 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         OptionError: the library is not installed, or there is no such file, or it is none of these.
     """
     # Without pathlib, which is slow to import and used nowhere else here.
-    place = os.path.abspath(path)  # noqa: PTH100
+    place = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - a path may be of bytes
     try:
         status = os.stat(place)  # noqa: PTH116
     except (OSError, ValueError) as error:
         raise OptionError("tokenizer", path, f"cannot be read: {_reason(error)}") from error
+    if not stat.S_ISREG(status.st_mode):  # a device is without end, a pipe may never be written to
+        raise OptionError("tokenizer", path, "is no tokenizer.json: a folder, a device or a pipe")
     stamp = (status.st_mtime_ns, status.st_size)
     known = _read.get(place)
     if known is None or known[0] != stamp:
