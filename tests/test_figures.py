@@ -325,3 +325,10 @@ def test_a_registered_model_has_the_pictures_of_the_model_that_it_is(monkeypatch
     assert Figures.of("my-own-model") == DEFAULT
     history = [{"role": "user", "content": [image(png(1024, 1024))]}]
     assert backcut.count(history, model="my-deployment") == backcut.count(history, model="gpt-4o-mini")
+
+
+@pytest.mark.parametrize("model", [None, 5, b"gpt-4o", ["gpt-4o"]])
+def test_figures_of_what_is_no_name(model: Any) -> None:
+    with pytest.raises(OptionError, match="must be the name of a model") as caught:
+        Figures.of(model)
+    assert (caught.value.option, caught.value.value) == ("model", model)

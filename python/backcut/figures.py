@@ -96,7 +96,12 @@ class Figures:
 
         Returns:
             The figures of its family; of a model that is not known those of gpt-4o. ``tool`` is that of its own encoding.
+
+        Raises:
+            OptionError: ``model`` is no ``str``.
         """
+        if not isinstance(model, str):
+            raise OptionError("model", model, "must be the name of a model")
         name = plain_name(model)
         name = name.removeprefix("ft:") if name.startswith("ft:") else name.rpartition("/")[2]
         return next((figures for prefixes, figures in _FAMILIES if name.startswith(prefixes)), DEFAULT)

@@ -37,8 +37,8 @@ const DIP: usize = 8 * LONGEST;
 /// until one is too long, each twice as long as the one before: O(limit) bytes in O(log limit) calls, and some hundred calls
 /// near the limit. A text of at most 2,048 bytes is searched exhaustively.
 ///
-/// Further than 2,048 bytes from where the search begins the piece may not be the longest: it has at most `limit` tokens, no
-/// longer one within 128 bytes has, and with one cluster more it has more than `limit`.
+/// Further than 2,048 bytes from where the search begins the piece may not be the longest: it has at most `limit` tokens, and
+/// with one cluster more it has more than `limit`.
 ///
 /// # Errors
 /// The counter's own.
@@ -202,9 +202,13 @@ fn search<E>(
             high = middle;
         }
     }
+    // Each probe would count all of a long stretch anew.
+    if low - from > EXACT {
+        return Ok(low);
+    }
     loop {
         let near = end.whole(to.min(low + LONGEST));
-        let to = if low - from > EXACT || end.piece(low, near).is_ascii() {
+        let to = if end.piece(low, near).is_ascii() {
             near
         } else {
             end.whole(to.min(low + DIP))
