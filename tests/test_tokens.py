@@ -15,7 +15,7 @@ from backcut import OptionError, Tokenizer, engine
 from backcut.errors import nearest
 from backcut.models import APPROXIMATE, BUILT_IN, DEFAULT, ESTIMATES, encoding_of, known_names, tokenizer_of
 from backcut.tokens import as_tokenizer, choose
-from support import Recorder, cheap
+from support import CORE, TWIN, Recorder, cheap
 
 TEXT = "Hello, wörld! <|endoftext|> 你好 12345"
 
@@ -405,3 +405,15 @@ def test_registering_from_many_threads_loses_nothing(fresh: None) -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(register, range(8)))
     assert all(backcut.tokenizer(f"model-{thread}-{k}").name == "o200k_base" for thread in range(8) for k in range(50))
+
+
+@pytest.mark.parametrize("tokenizer", [CORE, TWIN] if CORE else [TWIN])
+def test_a_limit_may_be_larger_than_any_count(tokenizer: Any) -> None:
+    counter = tokenizer.Tokenizer("words", lambda text: len(text.split()))
+    assert counter.count_up_to("three short words", 2**70) == 3
+    assert counter.truncate("three short words", 2**70) == "three short words"
+    for limit in (-1, -(2**70)):
+        with pytest.raises(ValueError, match="limit must be at least 0, not -"):
+            counter.count_up_to("three short words", limit)
+        with pytest.raises(ValueError, match="limit must be at least 0, not -"):
+            counter.truncate("three short words", limit)

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -81,10 +81,12 @@ impl Tokenizer {
     }
 
     /// Tokens of a text, or None if there are more than the limit.
-    fn count_up_to(&self, text: Bound<'_, PyString>, limit: i64) -> PyResult<Option<u64>> {
-        let Ok(limit) = u64::try_from(limit) else {
-            return Err(negative("limit", limit));
-        };
+    fn count_up_to(
+        &self,
+        text: Bound<'_, PyString>,
+        limit: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<u64>> {
+        let limit = bound(limit)?;
         let text = Str(text);
         // A text that fits whatever it is, and one that is remembered, are counted as ever.
         if self.is_custom() || text.len() as u64 <= limit || self.known(&text)?.is_some() {
@@ -108,12 +110,10 @@ impl Tokenizer {
     fn truncate<'py>(
         &self,
         text: Bound<'py, PyString>,
-        limit: i64,
+        limit: &Bound<'py, PyAny>,
         keep: &str,
     ) -> PyResult<Bound<'py, PyString>> {
-        let Ok(limit) = u64::try_from(limit) else {
-            return Err(negative("limit", limit));
-        };
+        let limit = bound(limit)?;
         let keep = match keep {
             "head" => Keep::Head,
             "tail" => Keep::Tail,
@@ -199,8 +199,17 @@ fn times((base, numerator, denominator): &(String, u32, u32)) -> PyResult<Estima
     Ok(Estimate::Scaled(scaled))
 }
 
-fn negative(name: &str, value: i64) -> PyErr {
-    PyValueError::new_err(format!("{name} must be at least 0, not {value}"))
+/// A limit as the caller gave it; one that is larger than any count is all the same.
+fn bound(limit: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = limit.py();
+    match limit.extract::<i64>() {
+        Ok(number) => u64::try_from(number).ok(),
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => {
+            limit.gt(0)?.then_some(u64::MAX)
+        }
+        Err(error) => return Err(error),
+    }
+    .ok_or_else(|| PyValueError::new_err(format!("limit must be at least 0, not {limit}")))
 }
 
 /// A string in UTF-8 as tiktoken reads it: split surrogate pairs joined, lone surrogates replaced.
