@@ -3,6 +3,8 @@
 use regex_syntax::hir::{Class, HirKind};
 use regex_syntax::parse;
 
+use crate::layout::CLASS_BLOCK;
+
 /// The classes, in the order of `tokens::classes::Class`; what is in none of them is the first.
 const CLASSES: [&str; 6] = [
     r"[\p{Lu}\p{Lt}]",
@@ -12,9 +14,6 @@ const CLASSES: [&str; 6] = [
     r"\p{N}",
     r"\s",
 ];
-
-/// Code points of a block that is stored once.
-const BLOCK: usize = 128;
 
 /// Two tables, one behind the other: for each block of code points the number of its stored block, and the stored blocks, one
 /// byte a code point.
@@ -31,7 +30,7 @@ pub fn tables() -> Vec<u8> {
     }
     let mut stored: Vec<&[u8]> = Vec::new();
     let mut table: Vec<u8> = classes
-        .chunks(BLOCK)
+        .chunks(CLASS_BLOCK)
         .map(|block| {
             let at = stored.iter().position(|&other| other == block);
             let at = at.unwrap_or_else(|| {

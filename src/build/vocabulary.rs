@@ -7,13 +7,10 @@ use tiktoken_rs::CoreBPE;
 
 use crate::hash::{Perfect, perfect};
 use crate::layout::{
-    CROSSING_BITS, ID_BITS, LONGEST, SHORT, byte_bit, crossing_bit, hash_long, hash_pair,
+    CROSSING_BITS, ID_BITS, LONGEST, NO_ID, SHORT, byte_bit, crossing_bit, hash_long, hash_pair,
     hash_short, pair, short,
 };
 use crate::write;
-
-/// No id.
-const NONE: u32 = u32::MAX;
 
 /// Writes the tables of all vocabularies.
 pub fn write_all(folder: &Path) {
@@ -86,7 +83,7 @@ fn write_tables(folder: &Path, name: &str, tokens: &HashMap<Vec<u8>, u32>) {
 
     write_crossings(folder, name, tokens);
 
-    let id = |text: &[u8]| tokens.get(text).copied().unwrap_or(NONE).to_le_bytes();
+    let id = |text: &[u8]| tokens.get(text).copied().unwrap_or(NO_ID).to_le_bytes();
     let bytes: Vec<u8> = (0..=u8::MAX).flat_map(|a| id(&[a])).collect();
     write("bytes", &bytes);
     let two = (0..=u8::MAX).flat_map(|a| (0..=u8::MAX).map(move |b| [a, b]));

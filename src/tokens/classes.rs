@@ -1,5 +1,7 @@
 //! The class of a code point, as far as the patterns of the encodings tell them apart.
 
+use super::layout::CLASS_BLOCK;
+
 /// Classes of code points, by Unicode 16.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -36,18 +38,15 @@ const NUMBERED: [Class; 7] = [
 /// For each block of code points the number of its stored block; behind these the stored blocks.
 static TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/classes"));
 
-/// Code points of a block.
-const BLOCK: usize = 128;
-
 /// How many blocks there are.
-const BLOCKS: usize = 0x11_0000 / BLOCK;
+const BLOCKS: usize = 0x11_0000 / CLASS_BLOCK;
 
 /// The classes of ASCII, which is most of what is read.
-static ASCII: [Class; BLOCK] = {
-    let mut classes = [Class::Other; BLOCK];
+static ASCII: [Class; CLASS_BLOCK] = {
+    let mut classes = [Class::Other; CLASS_BLOCK];
     let mut at = 0;
-    while at < BLOCK {
-        classes[at] = NUMBERED[TABLE[BLOCKS + TABLE[0] as usize * BLOCK + at] as usize];
+    while at < CLASS_BLOCK {
+        classes[at] = NUMBERED[TABLE[BLOCKS + TABLE[0] as usize * CLASS_BLOCK + at] as usize];
         at += 1;
     }
     classes
@@ -73,7 +72,7 @@ fn wide(text: &[u8], at: usize) -> (Class, usize) {
         _ => ((lead & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3), 4),
     };
     let point = point as usize;
-    let block = usize::from(TABLE[point / BLOCK]);
-    let class = TABLE[BLOCKS + block * BLOCK + point % BLOCK];
+    let block = usize::from(TABLE[point / CLASS_BLOCK]);
+    let class = TABLE[BLOCKS + block * CLASS_BLOCK + point % CLASS_BLOCK];
     (NUMBERED[usize::from(class)], len)
 }

@@ -63,6 +63,12 @@ pub const fn pair(left: u32, right: u32) -> u64 {
     left as u64 | (right as u64) << ID_BITS
 }
 
+/// What stands for an id where there is none.
+pub const NO_ID: u32 = u32::MAX;
+
+/// Code points of a block in the table of classes.
+pub const CLASS_BLOCK: usize = 128;
+
 /// Bits of a token's id: 199,998 is the largest.
 pub const ID_BITS: u32 = 18;
 

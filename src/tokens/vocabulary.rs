@@ -1,7 +1,7 @@
 //! The vocabularies, as tables that the build script made: nothing is loaded, and all processes share their pages.
 
 use super::layout::{
-    ID_BITS, LONGEST, bucket, byte_bit, crossing_bit, hash_long, hash_pair, pair, place,
+    ID_BITS, LONGEST, NO_ID, bucket, byte_bit, crossing_bit, hash_long, hash_pair, pair, place,
 };
 
 /// Bytes that begin at a line of the processor's cache, so that no place of a table lies across two.
@@ -79,9 +79,6 @@ pub(super) struct Vocabulary {
     /// The ids of two bytes; [`NO_ID`] where they are no token.
     bigrams: &'static [[u8; 4]],
 }
-
-/// What stands for an id where there is none.
-const NO_ID: u32 = u32::MAX;
 
 impl Vocabulary {
     /// Whether a text of at most 15 bytes is a token, by its [`short`] key and its hash.
