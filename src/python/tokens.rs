@@ -124,10 +124,10 @@ impl Tokenizer {
             }
         };
         let text = Str(text);
-        if let Kind::Custom(_) = self.kind {
+        if let Kind::Custom(counter) = &self.kind {
             let string = text.as_str();
             let at = truncate(&string, limit, keep, false, |piece| {
-                self.raw(&PyString::new(text.0.py(), piece))
+                self.ask(counter, &PyString::new(text.0.py(), piece))
             })?;
             return text.end(keep, chars_of(&text, &string, at, keep)?);
         }
@@ -315,26 +315,18 @@ impl Tokenizer {
         Ok(self.memo.get(&text.0, Memo::key(&text.0, 0)?))
     }
 
-    /// Counts without looking anything up.
-    fn raw(&self, text: &Bound<'_, PyString>) -> PyResult<u64> {
-        let py = text.py();
-        match &self.kind {
-            Kind::BuiltIn(encoding) => Ok(encoding.count(&utf8(&Str(text.clone()))?)),
-            Kind::Estimate(estimate) => Ok(estimate.count(&utf8(&Str(text.clone()))?)),
-            Kind::Custom(counter) => {
-                let tokens = counter.bind(py).call1((text,))?;
-                let count = (tokens.is_instance_of::<PyInt>()
-                    && !tokens.is_instance_of::<PyBool>())
-                .then(|| tokens.extract::<u64>());
-                match count {
-                    Some(Ok(count)) if count <= MOST_TOKENS => Ok(count),
-                    _ => Err(PyTypeError::new_err(format!(
-                        "tokenizer {:?} returned {}, not an int of at least 0",
-                        self.name,
-                        tokens.repr()?
-                    ))),
-                }
-            }
+    /// What a caller's own counter says of a text.
+    fn ask(&self, counter: &Py<PyAny>, text: &Bound<'_, PyString>) -> PyResult<u64> {
+        let tokens = counter.bind(text.py()).call1((text,))?;
+        let count = (tokens.is_instance_of::<PyInt>() && !tokens.is_instance_of::<PyBool>())
+            .then(|| tokens.extract::<u64>());
+        match count {
+            Some(Ok(count)) if count <= MOST_TOKENS => Ok(count),
+            _ => Err(PyTypeError::new_err(format!(
+                "tokenizer {:?} returned {}, not an int of at least 0",
+                self.name,
+                tokens.repr()?
+            ))),
         }
     }
 }
@@ -378,21 +370,24 @@ impl Counting<'_> {
 
     /// Counts without looking anything up.
     fn fresh(&self, text: &Str<'_>) -> PyResult<u64> {
-        if self.tokenizer.is_custom() {
-            return self.tokenizer.raw(&text.0);
+        let kind = &self.tokenizer.kind;
+        if let Kind::Custom(counter) = kind {
+            return self.tokenizer.ask(counter, &text.0);
         }
         let string = utf8(text)?;
         let held = self.held.get() + string.len();
         let long = held >= HELD_AT_MOST;
         self.held.set(if long { 0 } else { held });
-        let py = text.0.py();
-        match self.tokenizer.kind {
-            Kind::BuiltIn(encoding) if long => Ok(py.detach(|| encoding.count(&string))),
-            Kind::BuiltIn(encoding) => Ok(encoding.count(&string)),
-            Kind::Estimate(estimate) if long => Ok(py.detach(|| estimate.count(&string))),
-            Kind::Estimate(estimate) => Ok(estimate.count(&string)),
-            Kind::Custom(_) => self.tokenizer.raw(&text.0),
-        }
+        let count = || match kind {
+            Kind::BuiltIn(encoding) => encoding.count(&string),
+            Kind::Estimate(estimate) => estimate.count(&string),
+            Kind::Custom(_) => 0,
+        };
+        Ok(if long {
+            text.0.py().detach(count)
+        } else {
+            count()
+        })
     }
 }
 
