@@ -35,12 +35,12 @@ impl TextCut {
     }
 }
 
-/// What happens to one text part of an edited message.
+/// What happens to one text of an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartCut {
-    /// Index into the content list; `None` where the content is a string.
-    pub part: Option<usize>,
-    /// What stays of it; `None`: the whole part goes.
+pub(crate) struct Slice {
+    /// Its place among the observation's texts.
+    pub text: usize,
+    /// What stays of it; `None`: it goes.
     pub cut: Option<TextCut>,
 }
 
@@ -63,14 +63,11 @@ impl ToolKeep {
     }
 }
 
-/// One text of an observation: its index in the content list, `None` for a string content.
-pub(crate) type Placed<T> = (Option<usize>, T);
-
 /// The cuts that bring an observation to at most the cap, marker included; `None` if it is not longer.
 ///
 /// O(cap) for a text whose grapheme clusters are short.
-pub(crate) fn cap<T: Text>(texts: &[Placed<T>], cap: Cap) -> Option<Vec<PartCut>> {
-    let total: usize = texts.iter().map(|(_, text)| text.chars()).sum();
+pub(crate) fn cap<T: Text>(texts: &[&T], cap: Cap) -> Option<Vec<Slice>> {
+    let total: usize = texts.iter().map(|text| text.chars()).sum();
     if total <= cap.chars {
         return None;
     }
@@ -85,8 +82,8 @@ pub(crate) fn cap<T: Text>(texts: &[Placed<T>], cap: Cap) -> Option<Vec<PartCut>
 }
 
 /// `ThenaJS`'s cap: the first code points, and the marker on top.
-pub(crate) fn cap_thena<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<Vec<PartCut>> {
-    let total: usize = texts.iter().map(|(_, text)| text.chars()).sum();
+pub(crate) fn cap_thena<T: Text>(texts: &[&T], chars: usize) -> Option<Vec<Slice>> {
+    let total: usize = texts.iter().map(|text| text.chars()).sum();
     (total > chars).then(|| {
         let mut cuts = first_code_points(texts, chars);
         // The marker stands at the end of what is left, however little.
@@ -95,10 +92,10 @@ pub(crate) fn cap_thena<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<Ve
         match kept {
             Some(kept) => kept.marker = marker,
             None => match last_kept(texts, chars) {
-                Some((part, head)) => cuts.insert(
+                Some((text, head)) => cuts.insert(
                     0,
-                    PartCut {
-                        part,
+                    Slice {
+                        text,
                         cut: Some(TextCut {
                             head,
                             tail: 0,
@@ -120,16 +117,16 @@ pub(crate) fn cap_thena<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<Ve
 }
 
 /// The last text that lies wholly within the first `chars` code points, with its length.
-fn last_kept<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<(Option<usize>, usize)> {
+fn last_kept<T: Text>(texts: &[&T], chars: usize) -> Option<(usize, usize)> {
     let mut start = 0;
     let mut last = None;
-    for (part, text) in texts {
+    for (k, text) in texts.iter().enumerate() {
         let len = text.chars();
         if start + len > chars {
             break;
         }
         if len > 0 {
-            last = Some((*part, len));
+            last = Some((k, len));
         }
         start += len;
     }
@@ -137,10 +134,10 @@ fn last_kept<T: Text>(texts: &[Placed<T>], chars: usize) -> Option<(Option<usize
 }
 
 /// Keeps the first `chars` code points of the joined texts, without a marker.
-fn first_code_points<T: Text>(texts: &[Placed<T>], chars: usize) -> Vec<PartCut> {
+fn first_code_points<T: Text>(texts: &[&T], chars: usize) -> Vec<Slice> {
     let mut left = chars;
     let mut cuts = Vec::new();
-    for (part, text) in texts {
+    for (k, text) in texts.iter().enumerate() {
         let len = text.chars();
         if left == 0 || len > left {
             let cut = (left > 0).then_some(TextCut {
@@ -148,38 +145,25 @@ fn first_code_points<T: Text>(texts: &[Placed<T>], chars: usize) -> Vec<PartCut>
                 tail: 0,
                 marker: "",
             });
-            cuts.push(PartCut { part: *part, cut });
+            cuts.push(Slice { text: k, cut });
         }
         left = left.saturating_sub(len);
-    }
-    if let [
-        PartCut {
-            part: None,
-            cut: cut @ None,
-        },
-    ] = cuts.as_mut_slice()
-    {
-        *cut = Some(TextCut {
-            head: 0,
-            tail: 0,
-            marker: "",
-        });
     }
     cuts
 }
 
 /// Keeps at most `head` code points of the joined texts' front and `tail` of their back, marker between.
 fn cut_texts<T: Text>(
-    texts: &[Placed<T>],
+    texts: &[&T],
     total: usize,
     head: usize,
     tail: usize,
     marker: &'static str,
     keep: ToolKeep,
-) -> Vec<PartCut> {
+) -> Vec<Slice> {
     let starts: Vec<usize> = texts
         .iter()
-        .scan(0, |sum, (_, text)| {
+        .scan(0, |sum, text| {
             let start = *sum;
             *sum += text.chars();
             Some(start)
@@ -188,11 +172,11 @@ fn cut_texts<T: Text>(
     let end = |p: usize| starts.get(p + 1).copied().unwrap_or(total);
     // The front piece ends in p, the back piece begins in q, both moved to a cluster's edge.
     let p = (0..texts.len()).rfind(|&p| starts[p] <= head).unwrap_or(0);
-    let front = starts[p] + front_piece(&texts[p].1.as_str(), head - starts[p]);
+    let front = starts[p] + front_piece(&texts[p].as_str(), head - starts[p]);
     let q = (0..texts.len())
         .find(|&q| total - tail <= end(q))
         .unwrap_or(texts.len() - 1);
-    let back = end(q) - back_piece(&texts[q].1.as_str(), end(q) + tail - total);
+    let back = end(q) - back_piece(&texts[q].as_str(), end(q) + tail - total);
 
     let of_front = |j: usize| front.min(end(j)).saturating_sub(starts[j]);
     let of_back = |j: usize| end(j).saturating_sub(back.max(starts[j]));
@@ -206,26 +190,23 @@ fn cut_texts<T: Text>(
         });
 
     let mut cuts = Vec::new();
-    for (j, (part, text)) in texts.iter().enumerate() {
+    for (j, text) in texts.iter().enumerate() {
         let len = text.chars();
         let (head, tail) = (of_front(j), of_back(j));
         if j == bearer {
-            cuts.push(PartCut {
-                part: *part,
+            cuts.push(Slice {
+                text: j,
                 cut: Some(TextCut { head, tail, marker }),
             });
         } else if head + tail == 0 {
             // An empty text in front of the cut or behind it was whole and stays so.
             let whole = len == 0 && (j < p || j > q);
             if !whole {
-                cuts.push(PartCut {
-                    part: *part,
-                    cut: None,
-                });
+                cuts.push(Slice { text: j, cut: None });
             }
         } else if head + tail < len {
-            cuts.push(PartCut {
-                part: *part,
+            cuts.push(Slice {
+                text: j,
                 cut: Some(TextCut {
                     head,
                     tail,

@@ -1,11 +1,12 @@
 //! `check`: every breach of the format's rules. `docs/rules.md`, section 9.
 
-use crate::cut::{TextOf, check_roles};
+use crate::cost::{FIGURES, Meter};
+use crate::cut::{Reader, TextOf};
 use crate::error::Error;
-use crate::facts::Links;
-use crate::format::Format;
-use crate::format::chat;
-use crate::groups::{Answer, pair};
+use crate::facts::{Family, Links, Turn};
+use crate::format::Lead;
+use crate::format::{self, Flaw, Format, Reading, Seen, Shorten, Sink};
+use crate::groups::{Answer, Step, pair};
 use crate::value::{History, Text};
 
 /// One breach.
@@ -21,13 +22,6 @@ pub struct Violation {
     pub ids: Vec<String>,
 }
 
-/// A breach that is seen in one message alone.
-pub(crate) struct Flaw {
-    pub code: &'static str,
-    pub message: &'static str,
-    pub ids: Vec<String>,
-}
-
 /// Every violation of the format's rules, in order of index. None: no provider of the format refuses the history.
 ///
 /// `format`: `None` decides from the shape. O(messages).
@@ -35,81 +29,110 @@ pub(crate) struct Flaw {
 /// # Errors
 /// [`Error`]: a message that cannot be read, or what the caller's own code raised.
 pub fn check<H: History>(history: &H, format: Option<Format>) -> Result<Vec<Violation>, Error> {
-    let auto = format.is_none();
-    check_roles(history, auto, 0, history.len())?;
+    let wire = Reader::new(history, format)?;
+    wire.check_roles(history, 0, history.len())?;
     let mut violations = Vec::new();
-    if history.is_empty() {
-        let message = "the history has no message".to_owned();
+    let mut add = |index, flaw: Flaw| {
         violations.push(Violation {
-            code: "empty_history",
-            index: 0,
-            message,
-            ids: Vec::new(),
-        });
-    }
-    let mut links: Vec<Links<TextOf<H>>> = Vec::with_capacity(history.len());
-    for index in 0..history.len() {
-        let message = history.message(index)?;
-        let (link, flaws) = chat::inspect(&message, auto).map_err(|error| error.at(index))?;
-        links.push(link);
-        violations.extend(flaws.into_iter().map(|flaw| Violation {
             code: flaw.code,
             index,
-            message: flaw.message.to_owned(),
+            message: flaw.message.into_owned(),
             ids: flaw.ids,
-        }));
+        });
+    };
+    if history.is_empty() {
+        add(0, Flaw::new("empty_history", "the history has no message"));
     }
+    let reading = Reading {
+        auto: wire.auto,
+        shorten: Shorten::Not,
+        names: true,
+        lead: Lead::All,
+    };
+    let mut steps: Vec<Step<TextOf<H>>> = Vec::with_capacity(history.len());
+    let mut seen = Vec::with_capacity(history.len());
+    let mut flaws = Vec::new();
+    for index in 0..history.len() {
+        let message = history.message(index)?;
+        let mut meter = Meter::new(&FIGURES, None, None, false);
+        let mut links = Links::default();
+        let mut sink = Sink::new(reading, &mut meter, &mut links);
+        let turn =
+            format::read(wire.format, &message, &mut sink).map_err(|error| error.at(index))?;
+        let marks = format::inspect(wire.format, &message, turn, &links, &mut flaws)?;
+        for flaw in flaws.drain(..) {
+            add(index, flaw);
+        }
+        seen.push(Seen { turn, marks });
+        Step::push_all(&mut steps, index, turn, &mut links);
+    }
+    for (index, flaw) in format::order(wire.format, &seen) {
+        add(index, flaw);
+    }
+    for (index, flaw) in pairs(&steps, wire.format) {
+        add(index, flaw);
+    }
+    violations.sort_by_key(|violation| violation.index);
+    Ok(violations)
+}
+
+/// What pairing finds: calls without a result, results without a call or away from it.
+fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
+    let (merges, late_is_sound) = (format.merges(), format.takes_late_results());
     // A head holds neither calls nor results, so the walk over everything is the walk over the body.
-    let pairing = pair(&links.iter().collect::<Vec<_>>());
-    let live = links
-        .iter()
-        .rposition(|link| !matches!(link, Links::Result(_)));
-    for pairs in pairing.unanswered.chunk_by(|a, b| a.0 == b.0) {
-        let index = pairs[0].0;
-        let Links::Calls(calls) = &links[index] else {
-            continue;
-        };
-        let ids = pairs
+    let pairing = pair(steps, merges);
+    let mut found = Vec::new();
+    let live = live_end(steps, merges);
+    let at = |&k: &usize| steps[k].at;
+    for calls in pairing.unanswered.chunk_by(|a, b| at(a) == at(b)) {
+        let index = at(&calls[0]);
+        let ids = calls
             .iter()
-            .filter_map(|&(_, k)| calls[k].id.as_ref())
+            .filter_map(|&k| steps[k].call()?.id.as_ref())
             .map(|id| id.as_str().into_owned())
             .collect();
-        let pending = live == Some(index);
-        let (code, what) = if pending {
+        let all = steps
+            .iter()
+            .filter(|step| step.at == index && step.call().is_some())
+            .count();
+        let (code, what) = if live.is_some_and(|live| index >= live) {
             ("pending_call", "no result yet")
         } else {
             ("unanswered_call", "no result")
         };
-        let message = format!("{} of its {} calls have {what}", pairs.len(), calls.len());
-        violations.push(Violation {
-            code,
-            index,
-            message,
-            ids,
-        });
+        let message = format!("{} of its {all} calls have {what}", calls.len()).into();
+        found.push((index, Flaw { code, message, ids }));
     }
-    for (index, answer) in pairing.answers.iter().enumerate() {
+    for (step, answer) in steps.iter().zip(&pairing.answers) {
+        let family = step.result().map(|tie| tie.family);
         let (code, message) = match *answer {
-            Answer::NoResult | Answer::InRun => continue,
+            Answer::NoResult | Answer::InRun(_) => continue,
+            Answer::Late(_) if late_is_sound || family == Some(Family::Server) => continue,
             Answer::Late(call) => (
                 "late_result",
                 format!(
-                    "it answers a call of messages[{call}], but does not stand right behind it"
+                    "it answers a call of messages[{}], but does not stand right behind it",
+                    steps[call].at
                 ),
             ),
             Answer::Orphan => ("orphan_result", "it answers no call".to_owned()),
         };
-        let ids = match &links[index] {
-            Links::Result(tie) => tie.id.iter().map(|id| id.as_str().into_owned()).collect(),
-            _ => Vec::new(),
-        };
-        violations.push(Violation {
-            code,
-            index,
-            message,
-            ids,
-        });
+        let ids = step.result().and_then(|tie| tie.id.as_ref());
+        let ids = ids.map(|id| id.as_str().into_owned()).into_iter().collect();
+        let message = message.into();
+        found.push((step.at, Flaw { code, message, ids }));
     }
-    violations.sort_by_key(|violation| violation.index);
-    Ok(violations)
+    found
+}
+
+/// Where the turn begins behind which only its results stand: its calls may still be answered.
+fn live_end<T>(steps: &[Step<T>], merges: bool) -> Option<usize> {
+    let last = steps.iter().rposition(|step| step.turn != Turn::Result)?;
+    if steps[last].turn != Turn::Model {
+        return None;
+    }
+    let begin = steps[..=last]
+        .iter()
+        .rposition(|step| step.turn != Turn::Model || !(merges || step.at == steps[last].at));
+    Some(steps[begin.map_or(0, |before| before + 1)].at)
 }

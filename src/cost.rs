@@ -57,6 +57,8 @@ figures! {
     name = 1,
     /// Frames a call. Not published; the frame of a message is taken for it.
     call = 3,
+    /// Frames a result that is a part of a message. Not published; likewise.
+    result = 3,
     /// An image of unknown size: what one of 1024 x 1024 costs, for gpt-4o 85 + 4 x 170. Source: `OpenAI`, "Images and
     /// vision".
     image = 765,
@@ -262,6 +264,34 @@ impl<'c, T: Text> Meter<'c, T> {
         self.frame(frame, name);
         if let Some(counter) = self.counter {
             self.tokens += frame + name.map_or(Ok(0), |name| counter.count(name))?;
+        }
+        Ok(())
+    }
+
+    /// The frame of a result that is a part of a message.
+    pub(crate) fn result(&mut self) {
+        let frame = u64::from(self.figures.result);
+        self.frame(frame, None);
+        if self.counter.is_some() {
+            self.tokens += frame;
+        }
+    }
+
+    /// The frame of an item that has no role.
+    pub(crate) fn item(&mut self) {
+        let frame = u64::from(self.figures.message);
+        self.frame(frame, None);
+        if self.counter.is_some() {
+            self.tokens += frame;
+        }
+    }
+
+    /// What goes to the model and is no text: signatures, encrypted reasoning. Tokens only.
+    pub(crate) fn opaque(&mut self, data: &T) -> Result<(), Foreign> {
+        if self.wants_media() {
+            let chars = self.chars;
+            self.text(data)?;
+            self.chars = chars;
         }
         Ok(())
     }

@@ -5,15 +5,15 @@ mod request;
 mod thena;
 mod walk;
 
-pub(crate) use request::check_roles;
+pub(crate) use request::Reader;
 pub use request::count;
 
 use crate::error::{Ceiling, Error};
-use crate::facts::Role;
+use crate::facts::{Role, Turn};
 use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
-use crate::window::{Limits, NoticeRole, Overflow, Size, Start};
+use crate::window::{Limits, Overflow, Size, Start};
 use walk::Walk;
 
 /// The text type of a history.
@@ -36,20 +36,20 @@ pub fn plan<H: History>(
     tools: Option<&H::Value>,
     system: Option<&H::Value>,
 ) -> Result<Plan, Error> {
-    let auto = limits.format.is_none();
+    let wire = Reader::new(history, limits.format)?;
     if let Some(compat) = limits.compat {
-        let plan = thena::plan(history, limits, compat);
-        return request::roles_first(history, auto, 0, plan);
+        let plan = thena::plan(history, limits, compat, wire);
+        return wire.roles_first(history, 0, plan);
     }
     let walk = request::fixed_tokens(&limits.figures, counter, tools, system)
-        .and_then(|fixed| Walk::new(history, limits, counter, fixed));
+        .and_then(|fixed| Walk::new(history, limits, counter, wire, fixed));
     match walk {
         Ok(mut walk) => {
             let found = Search::run(&mut walk);
             let unread = walk.unread();
-            request::roles_first(history, auto, unread, found)
+            wire.roles_first(history, unread, found)
         }
-        Err(error) => request::roles_first(history, auto, 0, Err(error)),
+        Err(error) => wire.roles_first(history, 0, Err(error)),
     }
 }
 
@@ -127,7 +127,11 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             walk.read_all()?;
         }
         let mut search = Search { walk, newest };
+        let task_stays = search.walk.wire.format.insists_on_user();
         for variant in VARIANTS {
+            if !variant.task && task_stays {
+                continue;
+            }
             let Some(least) = search.candidate(newest, variant)? else {
                 continue;
             };
@@ -151,11 +155,11 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
     /// Whether a tail may begin at boundary `tail`.
     fn is_allowed(&mut self, tail: usize, variant: Variant) -> Result<bool, Error> {
         let walk = &mut *self.walk;
-        let role = walk.role(tail);
-        if role.is_system() {
+        let turn = walk.turn(tail);
+        if turn.is_system() {
             return Ok(false);
         }
-        let anchored = variant.task && walk.limits.start == Start::User && role != Role::User;
+        let anchored = variant.task && walk.limits.start == Start::User && turn != Turn::User;
         // Where no user turn begins the newest group or stands before it, no tail can begin with one, and all may be sent.
         let possible = walk.user_from(tail).is_some_and(|user| user <= self.newest);
         Ok(!anchored || !possible || walk.task_before(tail)?.is_some())
@@ -167,20 +171,25 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             return Ok(None);
         }
         let walk = &mut *self.walk;
-        let mut size = walk.base + walk.suffix(tail);
         let mut task = None;
-        if variant.task && walk.limits.start == Start::User && walk.role(tail) != Role::User {
+        if variant.task && walk.limits.start == Start::User && walk.turn(tail) != Turn::User {
             task = walk.task_before(tail)?;
-            if let Some(task) = task {
-                size = size + walk.task_size(task)?;
-            }
         }
-        let mut fold = None;
-        // Where nothing is left out there is no notice.
+        // Where nothing is left out there is no notice, and nothing to strip.
         let whole =
             task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
+        let mut size = walk.base
+            + if whole {
+                walk.suffix(tail)
+            } else {
+                walk.suffix_behind_a_cut(tail)
+            };
+        if let Some(task) = task {
+            size = size + walk.task_size(task)?;
+        }
+        let mut fold = None;
         if variant.notice && !walk.carried && !whole {
-            if walk.limits.notice_role == NoticeRole::User {
+            if walk.folds() {
                 if let Some(user) = task.or_else(|| walk.user_from(tail))
                     && let Some(change) = walk.fold(user)?
                 {
@@ -229,10 +238,18 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
     fn overflow(&mut self, newest: usize, reach: usize) -> Result<Plan, Error> {
         let bare = Variant {
             notice: false,
-            task: false,
+            task: self.walk.wire.format.insists_on_user(),
         };
+        // Where none may begin there, as where the body has no user turn in front, it is sent as it is.
+        let found = self.candidate(newest, bare)?;
         let walk = &mut *self.walk;
-        let size = walk.base + walk.suffix(newest);
+        let least = found.unwrap_or(Candidate {
+            tail: newest,
+            task: None,
+            fold: None,
+            size: walk.base + walk.suffix_behind_a_cut(newest),
+        });
+        let size = least.size;
         if walk.limits.on_overflow == Overflow::Raise
             && let Some((ceiling, limit)) = walk.limits.broken_by(size)
         {
@@ -243,17 +260,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
                 index: Some(newest),
             });
         }
-        self.plan(
-            Candidate {
-                tail: newest,
-                task: None,
-                fold: None,
-                size,
-            },
-            bare,
-            reach,
-            true,
-        )
+        self.plan(least, bare, reach, true)
     }
 
     /// The plan that sends `chosen`.
@@ -270,104 +277,134 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         }
         let task_dropped = !variant.task
             && walk.limits.start == Start::User
-            && walk.role(chosen.tail) != Role::User
+            && walk.turn(chosen.tail) != Turn::User
             && walk.task_before(chosen.tail)?.is_some();
-        let notice = walk
+        let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
+        let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
+        let stripped = walk.strip(chosen.tail);
+        merge(&mut edits, stripped.edits);
+        if let Some(cuts) = lead {
+            let lead = Edit {
+                index: walk.head,
+                cuts: cuts.to_vec(),
+            };
+            edits.insert(0, lead);
+        }
+        let lead = lead.is_some();
+        let front = walk.head + usize::from(lead);
+        let text = walk
             .limits
             .notice
             .as_ref()
-            .filter(|_| variant.notice && !walk.carried)
-            .and_then(|text| {
-                if walk.limits.notice_role == NoticeRole::User {
-                    let user = chosen.fold?;
-                    let place = if chosen.task == Some(user) {
-                        0
-                    } else {
-                        user - chosen.tail + usize::from(chosen.task.is_some())
-                    };
-                    return Some(Notice {
-                        text: text.clone(),
-                        role: Role::User.name(),
-                        at: walk.head + place,
-                        folded: true,
-                    });
-                }
-                Some(Notice {
-                    text: text.clone(),
+            .filter(|_| variant.notice && !walk.carried);
+        let notice = text.and_then(|text| {
+            let (text, folded) = (text.clone(), walk.folds());
+            if !folded {
+                return Some(Notice {
+                    text,
                     role: walk.notice_role().name(),
                     at: walk.head,
-                    folded: false,
-                })
-            });
-        let (edits, chars_capped) = walk.edits(chosen.tail);
+                    folded,
+                });
+            }
+            let user = chosen.fold?;
+            let gone = stripped.left_out.partition_point(|&index| index < user);
+            let place = if chosen.task == Some(user) {
+                0
+            } else {
+                user - chosen.tail - gone + usize::from(chosen.task.is_some())
+            };
+            Some(Notice {
+                text,
+                role: Role::User.name(),
+                at: front + place,
+                folded,
+            })
+        });
         let own_notice = notice.as_ref().is_some_and(|notice| !notice.folded);
-        let sent = walk.head
-            + usize::from(chosen.task.is_some())
-            + (walk.len - chosen.tail)
+        let sent = front + usize::from(chosen.task.is_some()) + (walk.len - chosen.tail)
+            - stripped.left_out.len()
             + usize::from(own_notice);
-        Ok(Plan {
+        let mut plan = Plan {
             head: walk.head,
             task: chosen.task,
             tail: chosen.tail,
+            lead,
+            left_out: stripped.left_out,
             report: Report {
                 window_trimmed: true,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),
                 task_dropped,
-                tools_truncated: edits.len(),
+                tools_truncated,
                 chars_capped,
                 chars_sent: chosen.size.chars,
                 tokens_sent: walk.counter.map(|_| chosen.size.tokens),
-                first_changed: first_changed(
-                    walk.head,
-                    chosen.task,
-                    chosen.tail,
-                    &edits,
-                    notice.as_ref(),
-                ),
+                first_changed: None,
                 over_budget,
-                thinking_invalidated: false,
-                format: walk.format,
+                thinking_invalidated: stripped.invalidated,
+                format: walk.wire.format,
             },
             edits,
             notice,
-        })
+        };
+        plan.report.first_changed =
+            first_changed(plan.kept(), walk.len, &plan.edits, plan.notice.as_ref());
+        Ok(plan)
     }
 }
 
 /// Everything is sent.
 fn all<H: History>(walk: &Walk<'_, H>, over_budget: bool) -> Plan {
-    let (edits, chars_capped) = walk.edits(walk.head);
-    let size = walk.base + walk.suffix(walk.head);
+    let (mut edits, tools_truncated, chars_capped) = walk.edits(walk.head);
+    let mut size = walk.base + walk.suffix(walk.head);
+    let (mut left_out, mut thinking_invalidated) = (Vec::new(), false);
+    if let Some(first) = edits.first().map(|edit| edit.index) {
+        let stripped = walk.strip(first);
+        size = size - stripped.saved;
+        merge(&mut edits, stripped.edits);
+        left_out = stripped.left_out;
+        thinking_invalidated = stripped.invalidated;
+    }
     Plan {
         head: walk.head,
         task: None,
         tail: walk.head,
+        lead: false,
         notice: None,
         report: Report {
             window_trimmed: false,
             messages_original: walk.len,
-            messages_sent: walk.len,
+            messages_sent: walk.len - left_out.len(),
             window_orphans_dropped: 0,
             task_dropped: false,
-            tools_truncated: edits.len(),
+            tools_truncated,
             chars_capped,
             chars_sent: size.chars,
             tokens_sent: walk.counter.map(|_| size.tokens),
             first_changed: edits.first().map(|edit| edit.index),
             over_budget,
-            thinking_invalidated: false,
-            format: walk.format,
+            thinking_invalidated,
+            format: walk.wire.format,
         },
+        left_out,
         edits,
     }
 }
 
-/// The cuts of a shortened message as an edit.
-fn edit(index: usize, capped: &crate::format::chat::Capped) -> Edit {
-    Edit {
-        index,
-        cuts: capped.cuts.clone(),
+/// Puts more edits to those that there are, both in order of index; a message that is in both gets one edit.
+fn merge(edits: &mut Vec<Edit>, more: Vec<Edit>) {
+    if more.is_empty() {
+        return;
     }
+    edits.extend(more);
+    edits.sort_by_key(|edit| edit.index);
+    edits.dedup_by(|later, earlier| {
+        let same = later.index == earlier.index;
+        if same {
+            earlier.cuts.append(&mut later.cuts);
+        }
+        same
+    });
 }

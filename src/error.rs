@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
+use crate::format::Format;
+
 /// A ceiling of a window, in the order in which they are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ceiling {
@@ -37,6 +39,15 @@ pub struct Misfit {
     pub expected: &'static str,
 }
 
+/// Two formats between which a history does not decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// The one that the message looks like.
+    pub looks: Format,
+    /// The one in which the history was read so far.
+    pub before: Format,
+}
+
 /// An error of somebody else's code (a caller's tokenizer, a property that raises), carried through unread.
 pub struct Foreign(pub Box<dyn Any + Send + Sync>);
 
@@ -56,12 +67,19 @@ pub enum Error {
         /// What is wrong with it.
         misfit: Misfit,
     },
-    /// Under `format="auto"`: a message of a format that is not there yet.
-    NotThereYet {
+    /// Where nobody said which format it is: a message that looks like another format than those before it.
+    Ambiguous {
         /// The message's place in the history.
         index: usize,
-        /// The format that it looks like.
-        format: &'static str,
+        /// The formats.
+        between: Between,
+    },
+    /// An option that the history's format does not have.
+    NotInFormat {
+        /// The option.
+        option: &'static str,
+        /// The format.
+        format: Format,
     },
     /// Not even the newest group fits.
     Budget {
@@ -97,11 +115,16 @@ impl fmt::Display for Error {
                 }
                 write!(f, ": expected {}, found {}", misfit.expected, misfit.found)
             }
-            Self::NotThereYet { index, format } => {
+            Self::Ambiguous { index, between } => {
+                let Between { looks, before } = between;
+                let (looks, before) = (looks.name(), before.name());
                 write!(
                     f,
-                    "messages[{index}] looks like {format}, which is not there yet"
+                    "messages[{index}] looks like {looks}, the messages before it like {before}"
                 )
+            }
+            Self::NotInFormat { option, format } => {
+                write!(f, "{option} is not for {}", format.name())
             }
             Self::Budget {
                 needed,
@@ -126,7 +149,7 @@ impl std::error::Error for Error {}
 #[derive(Debug)]
 pub(crate) enum ReadError {
     Misfit(Misfit),
-    NotThereYet(&'static str),
+    LooksLike(Between),
     Foreign(Foreign),
 }
 
@@ -137,7 +160,7 @@ impl ReadError {
                 index: Some(index),
                 misfit,
             },
-            Self::NotThereYet(format) => Error::NotThereYet { index, format },
+            Self::LooksLike(between) => Error::Ambiguous { index, between },
             Self::Foreign(foreign) => Error::Foreign(foreign),
         }
     }

@@ -1,6 +1,6 @@
 //! What the core knows of one message, whatever provider it is for.
 
-/// Who speaks.
+/// Who speaks, as it stands on the wire: what a role costs in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 #[allow(missing_docs)]
@@ -11,17 +11,19 @@ pub enum Role {
     Assistant,
     Tool,
     Function,
+    Model,
 }
 
 impl Role {
     /// All roles, in the order of their discriminants.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::System,
         Self::Developer,
         Self::User,
         Self::Assistant,
         Self::Tool,
         Self::Function,
+        Self::Model,
     ];
 
     /// The role as it stands on the wire.
@@ -34,43 +36,57 @@ impl Role {
             Self::Assistant => "assistant",
             Self::Tool => "tool",
             Self::Function => "function",
+            Self::Model => "model",
         }
     }
+}
 
-    /// The role of that name.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "system" => Self::System,
-            "developer" => Self::Developer,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            "function" => Self::Function,
-            _ => return None,
-        })
-    }
+/// What a message is in the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It instructs, as `system`.
+    System,
+    /// It instructs, as `developer`.
+    Developer,
+    /// A plain user turn: it carries no result.
+    User,
+    /// What the model said, calls included.
+    Model,
+    /// It carries a result of a call, and maybe more.
+    Result,
+}
 
-    /// Whether the message answers a call.
-    #[must_use]
-    pub const fn is_result(self) -> bool {
-        matches!(self, Self::Tool | Self::Function)
-    }
-
+impl Turn {
     /// Whether the message instructs rather than converses.
-    #[must_use]
-    pub const fn is_system(self) -> bool {
+    pub(crate) const fn is_system(self) -> bool {
         matches!(self, Self::System | Self::Developer)
     }
 }
 
 /// Calls of one family are answered by results of the same family only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub(crate) enum Family {
-    /// `tool_calls` and `tool` messages.
+    /// A function that the client runs; with most formats all there is.
     Tool,
-    /// `function_call` and `function` messages: never an id.
+    /// `function_call` and `function` messages of Chat Completions: never an id.
     Legacy,
+    /// A tool that the provider runs within its own turns.
+    Server,
+    /// The item types of Responses, each by itself.
+    Custom,
+    Computer,
+    LocalShell,
+    Shell,
+    ApplyPatch,
+    ToolSearch,
+    Program,
+    Approval,
+}
+
+impl Family {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Self::Approval as usize + 1;
 }
 
 /// A call, or the result that answers one.
@@ -79,29 +95,41 @@ pub(crate) struct Tie<T> {
     pub family: Family,
     /// `None` where the message carries no id: then the place decides.
     pub id: Option<T>,
+    /// Another id by which a result may name the call.
+    pub alias: Option<T>,
 }
 
-/// How a message hangs together with others.
+impl<T> Tie<T> {
+    /// A tie with one id or none.
+    pub(crate) const fn new(family: Family, id: Option<T>) -> Self {
+        Self {
+            family,
+            id,
+            alias: None,
+        }
+    }
+}
+
+/// How a message hangs together with others: the results that it carries, and the calls that it makes after them.
 #[derive(Clone, Debug)]
-pub(crate) enum Links<T> {
-    /// Not at all.
-    None,
-    /// It asks for these calls (at least one).
-    Calls(Vec<Tie<T>>),
-    /// It answers one.
-    Result(Tie<T>),
+pub(crate) struct Links<T> {
+    pub results: Vec<Tie<T>>,
+    pub calls: Vec<Tie<T>>,
+}
+
+impl<T> Default for Links<T> {
+    fn default() -> Self {
+        Self {
+            results: Vec::new(),
+            calls: Vec::new(),
+        }
+    }
 }
 
 impl<T> Links<T> {
-    /// The links of a message of that role, out of the ties that were read of it: one of a result, those of an assistant's calls.
-    pub(crate) fn of(role: Role, ties: &mut Vec<Tie<T>>) -> Self {
-        if role.is_result() {
-            return ties.pop().map_or(Self::None, Self::Result);
-        }
-        if ties.is_empty() {
-            Self::None
-        } else {
-            Self::Calls(std::mem::take(ties))
-        }
+    /// Forgets them, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.results.clear();
+        self.calls.clear();
     }
 }

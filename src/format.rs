@@ -1,35 +1,381 @@
-//! Wire formats: what a provider means by a message. One file a provider; here is what they share.
+//! Wire formats: what a provider means by a message. One file a provider, each a [`Wire`]; here is what they share.
 
+pub(crate) mod anthropic;
 pub(crate) mod chat;
+mod detect;
+mod media;
+pub(crate) mod observation;
+mod sink;
 
-use crate::error::{Error, Misfit};
-use crate::value::Value;
+use std::borrow::Cow;
 
-/// A wire format that is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+use crate::error::{Error, Foreign, Misfit, ReadError};
+use crate::facts::{Links, Turn};
+use crate::plan::PartCut;
+use crate::value::{Key, Text, Value};
+
+pub use detect::Known;
+pub(crate) use detect::{detect, hint};
+pub(crate) use observation::Capped;
+pub(crate) use sink::{Lead, Reading, Shorten, Sink, Thinking};
+
+/// Declares [`Format`], its names, and which file speaks for which.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal: $wire:path),+ $(,)?) => {
+        /// A wire format that is there.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Format { $($(#[$doc])* $variant),+ }
+
+        impl Format {
+            /// All of them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The name by which it is asked for.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// Runs `asked` with the file that speaks for the format.
+            #[inline(always)]
+            #[allow(clippy::inline_always)] // one branch in front of each message
+            fn ask<A: Ask>(self, asked: A) -> A::Answer {
+                match self { $(Self::$variant => asked.of::<$wire>()),+ }
+            }
+
+            /// Whether messages of the model's in a row are one turn to the providers.
+            pub(crate) const fn merges(self) -> bool {
+                match self { $(Self::$variant => <$wire>::MERGES),+ }
+            }
+
+            /// Whether its providers refuse a conversation that does not begin with the user.
+            pub(crate) const fn insists_on_user(self) -> bool {
+                match self { $(Self::$variant => <$wire>::INSISTS_ON_USER),+ }
+            }
+
+            /// Whether a result may stand further behind its call.
+            pub(crate) const fn takes_late_results(self) -> bool {
+                match self { $(Self::$variant => <$wire>::TAKES_LATE_RESULTS),+ }
+            }
+
+            /// Whether a notice may be a message of its own.
+            pub(crate) const fn has_system_turns(self) -> bool {
+                match self { $(Self::$variant => <$wire>::HAS_SYSTEM_TURNS),+ }
+            }
+        }
+    };
+}
+
+formats! {
     /// `OpenAI` Chat Completions and its clones.
-    OpenaiChat,
+    OpenaiChat = "openai-chat": chat::Chat,
+    /// Anthropic Messages.
+    Anthropic = "anthropic": anthropic::Anthropic,
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 1] = [Self::OpenaiChat];
-
-    /// The name by which it is asked for.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OpenaiChat => "openai-chat",
-        }
-    }
-
     /// The format of that name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 }
+
+/// What a provider means by a message. A value's shape is read in place; nothing is built.
+///
+/// Errors of a message's role come before all others, so [`role`](Self::role) looks at nothing else.
+pub(crate) trait Wire {
+    /// Whether messages of the model's in a row are one turn to the providers.
+    const MERGES: bool;
+    /// Whether its providers refuse a conversation that does not begin with the user.
+    const INSISTS_ON_USER: bool;
+    /// Whether a notice may be a message of its own.
+    const HAS_SYSTEM_TURNS: bool = false;
+    /// Whether a result may stand further behind its call than right behind the turn.
+    const TAKES_LATE_RESULTS: bool = false;
+
+    /// Refuses what cannot be a message: the one thing that is asked of every message. O(1).
+    fn role<V: Value>(message: &V) -> Result<(), ReadError> {
+        Self::turn(message).map(|_| ())
+    }
+
+    /// What a message is in the conversation; what is wrong with it beside its role does not matter.
+    fn turn<V: Value>(message: &V) -> Result<Turn, ReadError>;
+
+    /// The links of a message alone, where nothing else of it is used: what is wrong with it does not matter.
+    fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign>;
+
+    /// Reads a message: what it costs, its links, its shortened observations, its thinking.
+    fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError>;
+
+    /// The turn and the characters of a message at a glance, its links into `links`, which comes empty; `None`, and nothing in
+    /// `links`, where it must be [`read`](Self::read). Asked only where nothing but characters is wanted.
+    fn glance<V: Value>(
+        _message: &V,
+        _how: Reading,
+        _links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        None
+    }
+
+    /// Where `notice` would go in a plain user turn that has been read before.
+    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+        notice_in(message.get(Key::Content)?.as_ref(), notice, |part| {
+            let kind = part.get(Key::Type)?;
+            Ok(kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text")))
+        })
+    }
+
+    /// Whether a message of the head says exactly that.
+    fn carries<V: Value>(message: &V, notice: &str) -> Result<bool, Foreign> {
+        Ok(message
+            .get(Key::Content)?
+            .and_then(|content| content.text())
+            .is_some_and(|content| content.as_str() == notice))
+    }
+
+    /// What the first message behind the head leaves in the head when it is cut: the cuts that leave only that.
+    fn lead<V: Value>(_message: &V) -> Result<Option<Vec<PartCut>>, Foreign> {
+        Ok(None)
+    }
+
+    /// What one message alone has wrong; it has been read before. Its marks are this format's to give and to read again in
+    /// [`order`](Self::order).
+    fn inspect<V: Value>(
+        message: &V,
+        turn: Turn,
+        links: &Links<V::Text>,
+        flaws: &mut Vec<Flaw>,
+    ) -> Result<Marks, Foreign>;
+
+    /// What is wrong with the order of the messages, pairs aside: flaws, each with its message.
+    fn order(_seen: &[Seen]) -> Vec<(usize, Flaw)> {
+        Vec::new()
+    }
+}
+
+/// Bits of a format's own.
+pub(crate) type Marks = u32;
+
+/// What [`Wire::order`] knows of a message.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen {
+    pub turn: Turn,
+    pub marks: Marks,
+}
+
+/// A breach of a format's rules that pairing does not find.
+pub(crate) struct Flaw {
+    pub code: &'static str,
+    pub message: Cow<'static, str>,
+    pub ids: Vec<String>,
+}
+
+impl Flaw {
+    /// One that concerns no id.
+    pub(crate) fn new(code: &'static str, message: &'static str) -> Self {
+        Self::with(code, message, Vec::new())
+    }
+
+    pub(crate) fn with(code: &'static str, message: &'static str, ids: Vec<String>) -> Self {
+        Self {
+            code,
+            message: Cow::Borrowed(message),
+            ids,
+        }
+    }
+}
+
+/// The first message behind the head is no plain user turn, in a format whose providers insist on one.
+pub(crate) fn first_not_user(seen: &[Seen]) -> Option<(usize, Flaw)> {
+    let first = seen.iter().position(|seen| !seen.turn.is_system())?;
+    let flaw = Flaw::new(
+        "first_not_user",
+        "the conversation does not begin with a plain user turn",
+    );
+    (seen[first].turn != Turn::User).then_some((first, flaw))
+}
+
+/// Ids that more than one of the calls has, each once, in the order in which they come again.
+pub(crate) fn repeated_ids<T: Text>(links: &Links<T>) -> Vec<String> {
+    let mut seen: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
+    let mut again = Vec::new();
+    for call in links.calls.iter().filter_map(|call| call.id.as_ref()) {
+        let id = call.as_str().into_owned();
+        let times = seen.entry(id.clone()).or_insert(0);
+        *times += 1;
+        if *times == 2 {
+            again.push(id);
+        }
+    }
+    again
+}
+
+/// A question to the file of a format.
+trait Ask {
+    type Answer;
+    fn of<W: Wire>(self) -> Self::Answer;
+}
+
+/// Makes the free function of each question.
+macro_rules! ask {
+    ($($(#[$doc:meta])* $name:ident<$v:ident>($($arg:ident: $type:ty),*) -> $answer:ty;)+) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            #[allow(clippy::inline_always)] // one branch in front of each message
+            pub(crate) fn $name<'x, 's, 'c, V: Value>(format: Format, $($arg: $type),*) -> $answer {
+                struct Question<'x, 's, 'c, $v: Value> {
+                    $($arg: $type,)*
+                    lives: std::marker::PhantomData<(&'x (), &'s (), &'c (), $v)>,
+                }
+                impl<'x, 's, 'c, $v: Value> Ask for Question<'x, 's, 'c, $v> {
+                    type Answer = $answer;
+                    #[inline(always)]
+                    fn of<W: Wire>(self) -> $answer {
+                        W::$name($(self.$arg),*)
+                    }
+                }
+                format.ask(Question::<V> { $($arg,)* lives: std::marker::PhantomData })
+            }
+        )+
+    };
+}
+
+ask! {
+    /// [`Wire::role`].
+    role<V>(message: &'x V) -> Result<(), ReadError>;
+    /// [`Wire::turn`].
+    turn<V>(message: &'x V) -> Result<Turn, ReadError>;
+    /// [`Wire::links`].
+    links<V>(message: &'x V, turn: Turn, links: &'x mut Links<V::Text>) -> Result<(), Foreign>;
+    /// [`Wire::read`].
+    read<V>(message: &'x V, sink: &'x mut Sink<'s, 'c, V>) -> Result<Turn, ReadError>;
+    /// [`Wire::glance`].
+    glance<V>(message: &'x V, how: Reading, links: &'x mut Links<V::Text>) -> Option<(Turn, u64)>;
+    /// [`Wire::notice_place`].
+    notice_place<V>(message: &'x V, notice: &'x str) -> Result<NoticePlace<V::Text>, Foreign>;
+    /// [`Wire::carries`].
+    carries<V>(message: &'x V, notice: &'x str) -> Result<bool, Foreign>;
+    /// [`Wire::lead`].
+    lead<V>(message: &'x V) -> Result<Option<Vec<PartCut>>, Foreign>;
+    /// [`Wire::inspect`].
+    inspect<V>(message: &'x V, turn: Turn, links: &'x Links<V::Text>, flaws: &'x mut Vec<Flaw>) -> Result<Marks, Foreign>;
+}
+
+/// [`Wire::order`].
+pub(crate) fn order(format: Format, seen: &[Seen]) -> Vec<(usize, Flaw)> {
+    struct Question<'a>(&'a [Seen]);
+    impl Ask for Question<'_> {
+        type Answer = Vec<(usize, Flaw)>;
+        fn of<W: Wire>(self) -> Self::Answer {
+            W::order(self.0)
+        }
+    }
+    format.ask(Question(seen))
+}
+
+/// Where a notice goes that is folded into a user turn.
+#[derive(Clone)]
+pub(crate) enum NoticePlace<T> {
+    /// The turn begins with it already.
+    There,
+    /// In front of this text, with a blank line between.
+    Before(T),
+    /// Into a part of its own, or as the whole content.
+    Alone,
+}
+
+/// Where `notice` would go in a content: a string, or a list of strings and of records with `text`, where `is_text` tells which
+/// of the records are texts.
+pub(crate) fn notice_in<V: Value>(
+    content: Option<&V>,
+    notice: &str,
+    is_text: impl FnOnce(&V) -> Result<bool, Foreign>,
+) -> Result<NoticePlace<V::Text>, Foreign> {
+    let Some(content) = content else {
+        return Ok(NoticePlace::Alone);
+    };
+    if let Some(text) = content.text() {
+        let there = text
+            .as_str()
+            .strip_prefix(notice)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"));
+        return Ok(if there {
+            NoticePlace::There
+        } else {
+            NoticePlace::Before(text)
+        });
+    }
+    let Some(first) = content.item(0) else {
+        return Ok(NoticePlace::Alone);
+    };
+    let text = match first.text() {
+        Some(text) => Some(text),
+        None if first.is_record() && is_text(&first)? => {
+            first.get(Key::Text)?.and_then(|text| text.text())
+        }
+        None => None,
+    };
+    let there = text.is_some_and(|text| text.as_str() == notice);
+    Ok(if there {
+        NoticePlace::There
+    } else {
+        NoticePlace::Alone
+    })
+}
+
+/// A part's text: the part itself, or what stands under `text`.
+pub(crate) fn part_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> {
+    match part.text() {
+        Some(text) => Ok(Some(text)),
+        None if part.is_record() => text_at(part, Key::Text),
+        None => Ok(None),
+    }
+}
+
+/// The text under a key of a record; `None` where there is none, or something else.
+pub(crate) fn text_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
+    Ok(record.get(key)?.and_then(|value| value.text()))
+}
+
+/// The id under a key: an empty one is none, and so is what is no text.
+pub(crate) fn id_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
+    Ok(text_at(record, key)?.filter(|id| id.chars() > 0))
+}
+
+/// The items of a list that are records; none of anything else.
+pub(crate) fn records<V: Value>(list: Option<&V>) -> impl Iterator<Item = V> {
+    (0..list.and_then(Value::list).unwrap_or(0))
+        .filter_map(move |k| list?.item(k))
+        .filter(Value::is_record)
+}
+
+/// The text of a value that must be one.
+pub(crate) fn string<V: Value>(
+    value: &V,
+    path: impl Fn() -> String,
+    expected: &'static str,
+) -> Result<V::Text, ReadError> {
+    value
+        .text()
+        .ok_or_else(|| ReadError::Misfit(misfit(path(), Some(value), expected)))
+}
+
+/// The text of a value that may be any JSON: a string as it is, all else compact.
+pub(crate) fn text_or_json<V: Value>(
+    value: &V,
+    path: impl Fn() -> String,
+) -> Result<V::Text, ReadError> {
+    match value.text() {
+        Some(text) => Ok(text),
+        None => value.compact_json()?.ok_or_else(|| {
+            ReadError::Misfit(misfit(path(), Some(value), "a string or a JSON value"))
+        }),
+    }
+}
+
+pub(crate) const STRING_OR_NULL: &str = "a string or null";
 
 /// What stands at `path` is not what should.
 pub(crate) fn misfit<V: Value>(
@@ -43,6 +389,33 @@ pub(crate) fn misfit<V: Value>(
         found,
         expected,
     }
+}
+
+/// What is no message at all.
+pub(crate) fn no_message<V: Value>(value: &V) -> ReadError {
+    ReadError::Misfit(misfit(
+        "",
+        Some(value),
+        "a mapping or an object with a role",
+    ))
+}
+
+/// A role that the format does not have.
+pub(crate) fn wrong_word<V: Value>(
+    key: Key,
+    value: Option<&V>,
+    expected: &'static str,
+) -> ReadError {
+    let found = match value {
+        None => "nothing".to_owned(),
+        Some(value) if value.word().is_some() => value.shown(),
+        Some(value) => value.type_name(),
+    };
+    ReadError::Misfit(Misfit {
+        path: key.name().to_owned(),
+        found,
+        expected,
+    })
 }
 
 /// The same of what stands beside the messages: tools, a system text.

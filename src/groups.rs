@@ -6,50 +6,112 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::{Family, Links, Role, Tie};
+use crate::facts::{Family, Links, Tie, Turn};
 use crate::value::Text;
 
-/// What a result answers.
+/// One tie of a message, or a message that has none: what the walk steps over.
+#[derive(Clone, Debug)]
+pub(crate) struct Step<T> {
+    /// The message's place.
+    pub at: usize,
+    pub turn: Turn,
+    pub tie: Option<Side<T>>,
+}
+
+/// A tie, seen from its message.
+#[derive(Clone, Debug)]
+pub(crate) enum Side<T> {
+    Call(Tie<T>),
+    Result(Tie<T>),
+}
+
+impl<T> Step<T> {
+    /// The steps of the message at `at`, in order: its results, its calls, or one step without a tie.
+    pub(crate) fn push_all(steps: &mut Vec<Self>, at: usize, turn: Turn, links: &mut Links<T>) {
+        let before = steps.len();
+        let step = |tie| Self { at, turn, tie };
+        steps.extend(
+            links
+                .results
+                .drain(..)
+                .map(|tie| step(Some(Side::Result(tie)))),
+        );
+        steps.extend(links.calls.drain(..).map(|tie| step(Some(Side::Call(tie)))));
+        if steps.len() == before {
+            steps.push(step(None));
+        }
+    }
+
+    pub(crate) fn call(&self) -> Option<&Tie<T>> {
+        match &self.tie {
+            Some(Side::Call(tie)) => Some(tie),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn result(&self) -> Option<&Tie<T>> {
+        match &self.tie {
+            Some(Side::Result(tie)) => Some(tie),
+            _ => None,
+        }
+    }
+}
+
+/// What a step answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It is no result.
     NoResult,
-    /// A call of the message that its run stands behind.
-    InRun,
-    /// A call of the message at this place, from further away.
+    /// A call, this step, of the turn that its run stands behind, or of its own turn.
+    InRun(usize),
+    /// A call, this step, from further away.
     Late(usize),
     /// Nothing.
     Orphan,
 }
 
-/// Whether the two ids are both there and the same.
-fn same_id<T: Text>(a: &Tie<T>, b: &Tie<T>) -> bool {
-    matches!((&a.id, &b.id), (Some(a), Some(b)) if a.same(b))
+/// The ids by which a call and its result find each other: most have one, the legacy family none.
+fn keys<T: Text>(tie: &Tie<T>) -> impl Iterator<Item = (Family, String)> {
+    let family = tie.family;
+    [&tie.id, &tie.alias]
+        .into_iter()
+        .flatten()
+        .map(move |id| (family, id.as_str().into_owned()))
 }
 
-/// Which call of one message each result of the run behind it answers; calls are answered at most once.
+/// Whether the result is, at first sight, that call's.
+fn is_answer<T: Text>(result: &Tie<T>, call: &Tie<T>) -> bool {
+    result.family == call.family
+        && matches!((&result.id, &call.id), (Some(a), Some(b)) if a.same(b))
+}
+
+/// Which call of one turn each result of the run behind it answers; calls are answered at most once.
 ///
 /// Steps a and b of the walk. O(calls + results).
-fn match_run<T: Text>(calls: &[Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usize>>, Vec<bool>) {
+fn match_run<T: Text>(calls: &[&Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usize>>, Vec<bool>) {
     let mut answered = vec![false; calls.len()];
     // Step a: calls by their ids, of several the last first.
-    let mut by_id: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+    let mut by_id: FxHashMap<(Family, String), Vec<usize>> = FxHashMap::default();
     for (k, call) in calls.iter().enumerate() {
-        if let Some(id) = id_of(call) {
-            by_id.entry(id).or_default().push(k);
+        for key in keys(call) {
+            by_id.entry(key).or_default().push(k);
         }
     }
     let mut answers: Vec<Option<usize>> = results
         .iter()
         .map(|result| {
-            let k = by_id.get_mut(&id_of(result)?)?.pop()?;
-            answered[k] = true;
-            Some(k)
+            keys(result).find_map(|key| {
+                let named = by_id.get_mut(&key)?;
+                // A call may have been answered by its other id.
+                let k = std::iter::from_fn(|| named.pop()).find(|&k| !answered[k])?;
+                answered[k] = true;
+                Some(k)
+            })
         })
         .collect();
     // Step b: the first call that is left, for a result with an id the first without. Calls are only ever taken, so for each
     // family and each kind of result the search goes on where it ended.
-    let mut next = [[0; 2]; 2];
+    let mut next = [[0; 2]; Family::COUNT];
     for (result, answer) in results.iter().zip(&mut answers) {
         if answer.is_some() {
             continue;
@@ -71,95 +133,158 @@ fn match_run<T: Text>(calls: &[Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usiz
     (answers, answered)
 }
 
-/// The id by which a call and its result find each other; the legacy family has none.
-fn id_of<T: Text>(tie: &Tie<T>) -> Option<String> {
-    let id = tie.id.as_ref().filter(|_| tie.family == Family::Tool)?;
-    Some(id.as_str().into_owned())
-}
-
 /// The walk over a stretch of messages, oldest first.
 pub(crate) struct Pairing {
-    /// What each message answers.
+    /// What each step answers.
     pub answers: Vec<Answer>,
-    /// Calls that got no result: message, and place among its calls.
-    pub unanswered: Vec<(usize, usize)>,
+    /// Steps with a call that got no result, in order.
+    pub unanswered: Vec<usize>,
 }
 
-/// Pairs results with calls in a stretch that no result leaves to the front. O(messages + calls).
-pub(crate) fn pair<T: Text>(links: &[&Links<T>]) -> Pairing {
-    let mut answers = vec![Answer::NoResult; links.len()];
-    // Open calls by id: message, and place among its calls.
-    let mut open: FxHashMap<String, (usize, usize)> = FxHashMap::default();
-    let mut unanswered = Vec::new();
-    for (i, link) in links.iter().enumerate() {
-        match link {
-            Links::None => {}
-            Links::Calls(calls) => {
-                let run: Vec<&Tie<T>> = links[i + 1..]
-                    .iter()
-                    .map_while(|link| match link {
-                        Links::Result(tie) => Some(tie),
-                        _ => None,
-                    })
-                    .collect();
-                let (answered_by, answered) = match_run(calls, &run);
-                for (k, answer) in answered_by.iter().enumerate() {
-                    if answer.is_some() {
-                        answers[i + 1 + k] = Answer::InRun;
-                    }
-                }
-                // Opening an id anew closes an older open call for good.
-                for id in calls.iter().filter_map(id_of) {
-                    unanswered.extend(open.remove(&id));
-                }
-                for (k, call) in calls.iter().enumerate().filter(|&(k, _)| !answered[k]) {
-                    let closed = match id_of(call) {
-                        Some(id) => open.insert(id, (i, k)),
-                        None => Some((i, k)),
-                    };
-                    unanswered.extend(closed);
-                }
+/// Where the turn that begins at step `begin` ends: a message of the model's, and all that follow where they are one turn.
+pub(crate) fn turn_end<T>(steps: &[Step<T>], begin: usize, merges: bool) -> usize {
+    let at = steps[begin].at;
+    steps[begin..]
+        .iter()
+        .position(|step| step.turn != Turn::Model || !(merges || step.at == at))
+        .map_or(steps.len(), |len| begin + len)
+}
+
+/// Pairs results with calls in a stretch that no result leaves to the front. `merges`: messages of the model's in a row are one
+/// turn. O(steps).
+pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
+    let mut answers = vec![Answer::NoResult; steps.len()];
+    // Open calls by id; one with two ids stands here twice.
+    let mut open: FxHashMap<(Family, String), usize> = FxHashMap::default();
+    let mut closed = vec![false; steps.len()];
+    let mut at = 0;
+    while at < steps.len() {
+        if let Some(result) = steps[at].result() {
+            if answers[at] == Answer::NoResult {
+                answers[at] = answer_late(result, &mut open, &mut closed);
             }
-            Links::Result(_) if answers[i] == Answer::InRun => {}
-            Links::Result(tie) => {
-                answers[i] = match id_of(tie).and_then(|id| open.remove(&id)) {
-                    Some((call, _)) => Answer::Late(call),
-                    None => Answer::Orphan,
-                };
+            at += 1;
+            continue;
+        }
+        if steps[at].turn != Turn::Model {
+            at += 1;
+            continue;
+        }
+        let end = turn_end(steps, at, merges);
+        let mut calls = Vec::new();
+        for (k, step) in steps.iter().enumerate().take(end).skip(at) {
+            match &step.tie {
+                Some(Side::Call(_)) => calls.push(k),
+                Some(Side::Result(result)) => {
+                    // Within the turn first: what the provider ran itself.
+                    let own = calls.iter().copied().find(|&call| {
+                        !closed[call]
+                            && steps[call]
+                                .call()
+                                .is_some_and(|call| is_answer(result, call))
+                    });
+                    answers[k] = match own {
+                        Some(call) => {
+                            closed[call] = true;
+                            Answer::InRun(call)
+                        }
+                        None => answer_late(result, &mut open, &mut closed),
+                    };
+                }
+                None => {}
             }
         }
+        let run: Vec<usize> = (end..steps.len())
+            .take_while(|&k| steps[k].turn == Turn::Result)
+            .filter(|&k| steps[k].result().is_some())
+            .collect();
+        let waiting: Vec<usize> = calls
+            .iter()
+            .copied()
+            .filter(|&call| !closed[call])
+            .collect();
+        let (answered_by, answered) = match_run(
+            &waiting
+                .iter()
+                .filter_map(|&k| steps[k].call())
+                .collect::<Vec<_>>(),
+            &run.iter()
+                .filter_map(|&k| steps[k].result())
+                .collect::<Vec<_>>(),
+        );
+        for (&k, answer) in run.iter().zip(answered_by) {
+            if let Some(call) = answer {
+                answers[k] = Answer::InRun(waiting[call]);
+            }
+        }
+        // Opening an id anew closes an older open call for good.
+        for key in calls.iter().filter_map(|&k| steps[k].call()).flat_map(keys) {
+            open.remove(&key);
+        }
+        for (&k, answered) in waiting.iter().zip(answered) {
+            closed[k] = answered;
+            if let Some(call) = steps[k].call().filter(|_| !answered) {
+                open.extend(keys(call).map(|key| (key, k)));
+            }
+        }
+        at = end.max(at + 1);
     }
-    unanswered.extend(open.into_values());
-    unanswered.sort_unstable();
+    let unanswered = (0..steps.len())
+        .filter(|&k| steps[k].call().is_some() && !closed[k])
+        .collect();
     Pairing {
         answers,
         unanswered,
     }
 }
 
+/// The open call that a result answers from further away.
+fn answer_late<T: Text>(
+    result: &Tie<T>,
+    open: &mut FxHashMap<(Family, String), usize>,
+    closed: &mut [bool],
+) -> Answer {
+    let call = keys(result).find_map(|key| open.remove(&key).filter(|&call| !closed[call]));
+    call.map_or(Answer::Orphan, |call| {
+        closed[call] = true;
+        Answer::Late(call)
+    })
+}
+
 /// Finds the boundaries of a body from its end to its front.
 pub(crate) struct Backward<T> {
-    /// One behind the newest message that no boundary settles yet.
-    end: usize,
-    /// Messages of a stretch that is still open, newest first; the newest stands at `end - 1`. Empty in a history whose
-    /// results stand behind their calls.
-    stretch: Vec<Links<T>>,
+    /// Whether messages of the model's in a row are one turn.
+    merges: bool,
+    /// The oldest message that was pushed.
+    seen: usize,
+    /// Steps of a stretch that is still open, newest first. Empty in a history whose results stand behind their calls.
+    stretch: Vec<Step<T>>,
     /// Ids of results in it whose call may stand further in front.
-    pending: FxHashSet<String>,
-    /// Results in front of it, newest first: the run of the call that may stand before them.
-    run: Vec<Tie<T>>,
+    pending: FxHashSet<(Family, String)>,
+    /// Results in front of it, newest first: the run of the turn that may stand before them, each with its message.
+    run: Vec<(usize, Tie<T>)>,
+    /// The turn in front of that, as far as it was pushed: messages of the model's.
+    turn: Vec<usize>,
+    /// Its calls, newest first.
+    calls: Vec<(usize, Tie<T>)>,
+    /// Results within it.
+    inner: Vec<(usize, Tie<T>)>,
     /// Boundaries found so far, newest first.
     boundaries: Vec<usize>,
 }
 
 impl<T: Text> Backward<T> {
     /// A walk over the messages before `end`.
-    pub(crate) fn new(end: usize) -> Self {
+    pub(crate) fn new(end: usize, merges: bool) -> Self {
         Self {
-            end,
+            merges,
+            seen: end,
             stretch: Vec::new(),
             pending: FxHashSet::default(),
             run: Vec::new(),
+            turn: Vec::new(),
+            calls: Vec::new(),
+            inner: Vec::new(),
             boundaries: Vec::new(),
         }
     }
@@ -171,49 +296,156 @@ impl<T: Text> Backward<T> {
 
     /// What stands before this index was not pushed yet.
     pub(crate) fn unseen(&self) -> usize {
-        self.end - self.stretch.len() - self.run.len()
+        self.seen
     }
 
-    /// Takes the next older message: its role and its ties. O(1) for a history whose results stand behind their calls.
-    pub(crate) fn push(&mut self, role: Role, ties: &mut Vec<Tie<T>>) {
-        if role.is_result() {
-            self.run.extend(ties.pop());
-        } else if self.stretch.is_empty() && self.has_answers_in_order(ties) {
-            self.end -= self.run.len() + 1;
-            self.boundaries.push(self.end);
-            self.run.clear();
-        } else {
-            self.push_slowly(role, ties);
+    /// Takes the next older message: its turn and its links, which it empties. O(1) for a history whose results stand behind
+    /// their calls.
+    pub(crate) fn push(&mut self, turn: Turn, links: &mut Links<T>) {
+        self.seen -= 1;
+        let at = self.seen;
+        match turn {
+            Turn::Model => {
+                self.turn.push(at);
+                self.calls
+                    .extend(links.calls.drain(..).rev().map(|tie| (at, tie)));
+                self.inner
+                    .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
+                if !self.merges {
+                    self.close_turn();
+                }
+            }
+            Turn::Result => {
+                self.close_turn();
+                self.run
+                    .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
+            }
+            Turn::User | Turn::System | Turn::Developer => {
+                self.close_turn();
+                if self.stretch.is_empty() && self.run.is_empty() {
+                    self.boundaries.push(at);
+                } else {
+                    self.pending
+                        .extend(self.run.iter().flat_map(|(_, tie)| keys(tie)));
+                    self.take_run();
+                    self.stretch.push(Step {
+                        at,
+                        turn,
+                        tie: None,
+                    });
+                    self.settle_if_closed();
+                }
+            }
         }
     }
 
-    /// Whether the run is one result for each call, in order; so it is for a message that neither calls nor is called.
-    fn has_answers_in_order(&self, calls: &[Tie<T>]) -> bool {
-        self.run.len() == calls.len()
+    /// Takes the turn that was pushed together with the run behind it.
+    fn close_turn(&mut self) {
+        let Some(&oldest) = self.turn.last() else {
+            return;
+        };
+        if self.stretch.is_empty() && self.inner.is_empty() && self.has_answers_in_order() {
+            self.boundaries.push(oldest);
+            self.run.clear();
+            self.turn.clear();
+            self.calls.clear();
+        } else {
+            self.close_turn_slowly();
+        }
+    }
+
+    /// Whether the run is one result for each call, in order; so it is for a turn that neither calls nor is called.
+    fn has_answers_in_order(&self) -> bool {
+        self.run.len() == self.calls.len()
             && self
                 .run
                 .iter()
-                .rev()
-                .zip(calls)
-                .all(|(result, call)| result.family == call.family && same_id(result, call))
+                .zip(&self.calls)
+                .all(|((_, result), (_, call))| is_answer(result, call))
     }
 
     /// The same for any run.
-    fn push_slowly(&mut self, role: Role, ties: &mut Vec<Tie<T>>) {
-        let run = std::mem::take(&mut self.run);
-        let oldest_first: Vec<&Tie<T>> = run.iter().rev().collect();
-        let (answers, _) = match_run(ties, &oldest_first);
-        for (result, answer) in oldest_first.iter().zip(answers) {
+    #[cold]
+    fn close_turn_slowly(&mut self) {
+        let (answers, _) = match_run(
+            &self
+                .calls
+                .iter()
+                .rev()
+                .map(|(_, tie)| tie)
+                .collect::<Vec<_>>(),
+            &self
+                .run
+                .iter()
+                .rev()
+                .map(|(_, tie)| tie)
+                .collect::<Vec<_>>(),
+        );
+        for ((_, result), answer) in self.run.iter().rev().zip(answers) {
             if answer.is_none() {
-                self.pending.extend(id_of(result));
+                self.pending.extend(keys(result));
             }
         }
         // A call of an id, answered or not, hides every older one from the results behind it.
-        for id in ties.iter().filter_map(id_of) {
-            self.pending.remove(&id);
+        for key in self.calls.iter().flat_map(|(_, call)| keys(call)) {
+            self.pending.remove(&key);
         }
-        self.stretch.extend(run.into_iter().map(Links::Result));
-        self.stretch.push(Links::of(role, ties));
+        // Results within the turn come before any of its calls opens an id anew; what no call of an older message of the turn
+        // is left for needs one from outside.
+        let mut left: Vec<&(usize, Tie<T>)> = self.calls.iter().rev().collect();
+        for (at, result) in self.inner.iter().rev() {
+            let own = left
+                .iter()
+                .position(|(call_at, call)| call_at < at && is_answer(result, call));
+            match own {
+                Some(call) => drop(left.remove(call)),
+                None => self.pending.extend(keys(result)),
+            }
+        }
+        self.take_run();
+        let mut calls = std::mem::take(&mut self.calls).into_iter().peekable();
+        let mut inner = std::mem::take(&mut self.inner).into_iter().peekable();
+        for at in std::mem::take(&mut self.turn) {
+            let before = self.stretch.len();
+            let turn = Turn::Model;
+            while let Some((_, tie)) = calls.next_if(|(of, _)| *of == at) {
+                self.stretch.push(Step {
+                    at,
+                    turn,
+                    tie: Some(Side::Call(tie)),
+                });
+            }
+            while let Some((_, tie)) = inner.next_if(|(of, _)| *of == at) {
+                self.stretch.push(Step {
+                    at,
+                    turn,
+                    tie: Some(Side::Result(tie)),
+                });
+            }
+            if self.stretch.len() == before {
+                self.stretch.push(Step {
+                    at,
+                    turn,
+                    tie: None,
+                });
+            }
+        }
+        self.settle_if_closed();
+    }
+
+    /// Puts the run into the stretch.
+    fn take_run(&mut self) {
+        let turn = Turn::Result;
+        for (at, tie) in self.run.drain(..) {
+            self.stretch.push(Step {
+                at,
+                turn,
+                tie: Some(Side::Result(tie)),
+            });
+        }
+    }
+
+    fn settle_if_closed(&mut self) {
         if self.pending.is_empty() {
             self.settle();
         }
@@ -221,7 +453,8 @@ impl<T: Text> Backward<T> {
 
     /// Says that there is no older message: what is still open is settled as it stands.
     pub(crate) fn finish(&mut self) {
-        self.stretch.extend(self.run.drain(..).map(Links::Result));
+        self.close_turn();
+        self.take_run();
         if !self.stretch.is_empty() {
             self.settle();
         }
@@ -229,37 +462,41 @@ impl<T: Text> Backward<T> {
 
     /// Turns the open stretch into boundaries.
     fn settle(&mut self) {
-        let start = self.end - self.stretch.len();
-        let links: Vec<&Links<T>> = self.stretch.iter().rev().collect();
-        let inner = inner_boundaries(&links);
-        self.boundaries
-            .extend(inner.into_iter().rev().map(|i| start + i));
-        self.boundaries.push(start);
-        self.end = start;
+        self.stretch.reverse();
+        let found = boundaries(&self.stretch, self.merges);
+        self.boundaries.extend(found.into_iter().rev());
         self.stretch.clear();
         self.pending.clear();
     }
 }
 
-/// Boundaries of a stretch behind its first message, oldest first.
-fn inner_boundaries<T: Text>(links: &[&Links<T>]) -> Vec<usize> {
-    let pairing = pair(links);
-    // For each message, the latest result that is welded to a call at or before it.
-    let mut welded_to = vec![0; links.len()];
-    for (j, answer) in pairing.answers.iter().enumerate() {
+/// Boundaries of a stretch, oldest first; its first message is one.
+fn boundaries<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<usize> {
+    let pairing = pair(steps, merges);
+    // For each step, the latest message with a result that is welded to a call at or before it.
+    let mut welded_to = vec![0; steps.len()];
+    for (step, answer) in steps.iter().zip(&pairing.answers) {
         if let Answer::Late(call) = *answer {
-            welded_to[call] = welded_to[call].max(j);
+            welded_to[call] = welded_to[call].max(step.at);
         }
     }
-    let mut weld = welded_to[0];
-    let mut boundaries = Vec::new();
-    for (i, &reach) in welded_to.iter().enumerate().skip(1) {
-        if i > weld && pairing.answers[i] == Answer::NoResult {
-            boundaries.push(i);
+    let mut weld = 0;
+    let mut found = Vec::new();
+    let mut before: Option<&Step<T>> = None;
+    for (step, &reach) in steps.iter().zip(&welded_to) {
+        let is_first_step = before.is_none_or(|before| before.at != step.at);
+        let goes_on = merges
+            && step.turn == Turn::Model
+            && before.is_some_and(|before| before.turn == Turn::Model);
+        if is_first_step
+            && (before.is_none() || (step.at > weld && step.turn != Turn::Result && !goes_on))
+        {
+            found.push(step.at);
         }
         weld = weld.max(reach);
+        before = Some(step);
     }
-    boundaries
+    found
 }
 
 #[cfg(test)]
@@ -281,7 +518,7 @@ mod tests {
         }
 
         fn as_str(&self) -> Cow<'_, str> {
-            Cow::Borrowed("x")
+            Cow::Borrowed(if self.0 == 0 { "x" } else { "y" })
         }
 
         fn same(&self, other: &Self) -> bool {
@@ -300,56 +537,73 @@ mod tests {
             (z ^ (z >> 31)) % end
         }
 
-        fn tie(&mut self) -> Tie<Id> {
-            let legacy = self.below(6) == 0;
-            let id = (!legacy && self.below(5) > 0).then(|| Id(usize::from(self.below(2) == 0)));
-            let family = if legacy { Family::Legacy } else { Family::Tool };
-            Tie { family, id }
+        fn id(&mut self) -> Id {
+            Id(usize::from(self.below(2) == 0))
         }
 
-        fn links(&mut self) -> Links<Id> {
-            match self.below(5) {
-                0 => Links::None,
-                1 => Links::Calls((0..=self.below(3)).map(|_| self.tie()).collect()),
-                _ => Links::Result(self.tie()),
+        fn tie(&mut self) -> Tie<Id> {
+            match self.below(8) {
+                0 => Tie::new(Family::Legacy, None),
+                1 => Tie {
+                    family: Family::LocalShell,
+                    id: Some(self.id()),
+                    alias: Some(self.id()),
+                },
+                2 => Tie::new(Family::Tool, None),
+                _ => Tie::new(Family::Tool, Some(self.id())),
             }
         }
-    }
 
-    /// Boundaries as section 4 defines them, newest first.
-    fn naive(links: &[&Links<Id>]) -> Vec<usize> {
-        let answers = pair(links).answers;
-        let welded = |i: usize| {
-            (i..links.len()).any(|j| matches!(answers[j], Answer::Late(call) if call < i))
-        };
-        (0..links.len())
-            .rev()
-            .filter(|&i| i == 0 || (answers[i] == Answer::NoResult && !welded(i)))
-            .collect()
+        fn ties(&mut self, least: u64, most: u64) -> Vec<Tie<Id>> {
+            (0..least + self.below(most)).map(|_| self.tie()).collect()
+        }
+
+        fn message(&mut self) -> (Turn, Links<Id>) {
+            let mut links = Links::default();
+            let turn = match self.below(5) {
+                0 => Turn::User,
+                1 | 2 => {
+                    links.calls = self.ties(0, 3);
+                    if self.below(3) == 0 {
+                        links.results = self.ties(0, 2);
+                    }
+                    Turn::Model
+                }
+                _ => {
+                    links.results = self.ties(1, 2);
+                    Turn::Result
+                }
+            };
+            (turn, links)
+        }
     }
 
     #[test]
     fn backward_finds_the_boundaries_of_the_forward_walk() {
-        for seed in 0..20_000_usize {
+        for seed in 0..40_000_usize {
             let mut random = Random(seed as u64);
-            let len = 1 + seed % 12;
-            let links: Vec<Links<Id>> = (0..len).map(|_| random.links()).collect();
-            let mut backward = Backward::new(len);
-            let all = naive(&links.iter().collect::<Vec<_>>());
-            for (i, link) in links.iter().enumerate().rev() {
-                let (role, mut ties) = match link.clone() {
-                    Links::None => (Role::User, Vec::new()),
-                    Links::Calls(calls) => (Role::Assistant, calls),
-                    Links::Result(tie) => (Role::Tool, vec![tie]),
-                };
-                backward.push(role, &mut ties);
+            let (len, merges) = (1 + seed % 12, seed % 2 == 0);
+            let messages: Vec<_> = (0..len).map(|_| random.message()).collect();
+            let mut steps = Vec::new();
+            for (at, (turn, links)) in messages.clone().into_iter().enumerate() {
+                Step::push_all(&mut steps, at, turn, &mut links.clone());
+            }
+            let mut all = boundaries(&steps, merges);
+            all.reverse();
+            let mut backward = Backward::new(len, merges);
+            for (i, (turn, links)) in messages.iter().enumerate().rev() {
+                backward.push(*turn, &mut links.clone());
                 // Whatever has been found is final, and nothing is left out before the last of it.
                 let found = backward.boundaries();
-                assert_eq!(found, &all[..found.len()], "seed {seed} at {i}: {links:?}");
+                assert_eq!(
+                    found,
+                    &all[..found.len()],
+                    "seed {seed} at {i}: {messages:?}"
+                );
+                assert_eq!(backward.unseen(), i);
             }
             backward.finish();
-            assert_eq!(backward.boundaries(), all, "seed {seed}: {links:?}");
-            assert_eq!(backward.unseen(), 0);
+            assert_eq!(backward.boundaries(), all, "seed {seed}: {messages:?}");
         }
     }
 }

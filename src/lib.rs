@@ -23,20 +23,20 @@ mod tokens;
 mod value;
 mod window;
 
-pub use cap::{PartCut, TextCut};
+pub use cap::TextCut;
 pub use check::{Violation, check};
 pub use cost::{FIGURES, Figures};
 pub use cut::{count, plan};
-pub use error::{Ceiling, Error, Foreign, Misfit};
+pub use error::{Between, Ceiling, Error, Foreign, Misfit};
 pub use facts::Role;
-pub use format::Format;
-pub use plan::{Edit, Notice, Plan, Report};
+pub use format::{Format, Known};
+pub use plan::{Edit, Notice, PartCut, Path, Plan, Report, Step};
 pub use tokens::{
     Counter, DEFAULT_CACHE_BYTES, Encoding, Estimate, Keep, Scaled, cache_bytes, set_cache_bytes,
     truncate,
 };
 pub use value::{History, Key, Lent, Text, Value};
-pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
+pub use window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, Thinking, ToolKeep, TrimTo};
 
 #[cfg(feature = "python")]
 #[pyo3::pymodule(gil_used = false)]

@@ -1,7 +1,61 @@
 //! What a trim would do: kept messages, edits, notice, report. Nothing is built here.
 
-use crate::cap::PartCut;
+use crate::cap::TextCut;
 use crate::format::Format;
+use crate::value::Key;
+
+/// One step from a value to one inside of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A key of the format.
+    Key(Key),
+    /// A key of somebody's own.
+    Name(String),
+    /// An item of a list.
+    Item(usize),
+}
+
+/// The way from a message to a value inside of it.
+pub type Path = Vec<Step>;
+
+/// What happens to one text, or part, of an edited message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartCut {
+    /// Where it stands.
+    pub path: Path,
+    /// What stays of the text; `None`: the item of a list that stands there goes.
+    pub cut: Option<TextCut>,
+}
+
+impl PartCut {
+    /// A cut of the text at `path`; of one that goes, the whole part goes.
+    pub(crate) fn new(mut path: Path, cut: Option<TextCut>) -> Self {
+        if cut.is_none() {
+            while path.len() > 1 && !matches!(path.last(), Some(Step::Item(_))) {
+                path.pop();
+            }
+        }
+        Self { path, cut }
+    }
+}
+
+/// `to![Key::Content, k, Key::Text]`: a [`Path`] of keys and indices.
+macro_rules! to {
+    ($($step:expr),* $(,)?) => { vec![$($crate::plan::Step::from($step)),*] };
+}
+pub(crate) use to;
+
+impl From<Key> for Step {
+    fn from(key: Key) -> Self {
+        Self::Key(key)
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Self::Item(index)
+    }
+}
 
 /// A message that is sent in another shape than it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +105,12 @@ pub struct Plan {
     pub head: usize,
     /// The task that is kept in front of the tail.
     pub task: Option<usize>,
-    /// Where the tail begins; all behind it is kept.
+    /// Where the tail begins; all behind it is kept, but what [`left_out`](Self::left_out) names.
     pub tail: usize,
+    /// Whether a part of the first message behind the head stays in front; an edit says which.
+    pub lead: bool,
+    /// Messages of the tail that go, since nothing of them is left.
+    pub left_out: Vec<usize>,
     /// Changes to kept messages, in order of index.
     pub edits: Vec<Edit>,
     /// The notice that is placed.
@@ -64,9 +122,10 @@ pub struct Plan {
 impl Plan {
     /// Indices of the kept messages, in order.
     pub fn kept(&self) -> impl Iterator<Item = usize> {
-        (0..self.head)
+        let tail = self.tail..self.report.messages_original;
+        (0..self.head + usize::from(self.lead))
             .chain(self.task)
-            .chain(self.tail..self.report.messages_original)
+            .chain(tail.filter(|index| self.left_out.binary_search(index).is_err()))
     }
 
     /// Whether the result is the history itself.
@@ -78,23 +137,19 @@ impl Plan {
 
 /// The first place of the result where it differs from the history.
 pub(crate) fn first_changed(
-    head: usize,
-    task: Option<usize>,
-    tail: usize,
+    kept: impl Iterator<Item = usize>,
+    original: usize,
     edits: &[Edit],
     notice: Option<&Notice>,
 ) -> Option<usize> {
-    // Where the kept messages stop standing at their own places.
-    let moved = match task {
-        Some(task) if task != head => Some(head),
-        Some(task) if tail != task + 1 => Some(head + 1),
-        None if tail != head => Some(head),
-        _ => None,
-    };
-    // An edit behind that place is at or behind it in the result too; one before it stands at its own index.
-    let edited = edits.first().map(|edit| edit.index);
-    [moved, edited, notice.map(|notice| notice.at)]
-        .into_iter()
-        .flatten()
-        .min()
+    let edited = edits.first().map_or(usize::MAX, |edit| edit.index);
+    let notice = notice.map_or(usize::MAX, |notice| notice.at);
+    let mut sent = 0;
+    for index in kept {
+        if index != sent || index == edited || sent == notice {
+            return Some(sent);
+        }
+        sent += 1;
+    }
+    (sent != original || notice == sent).then_some(sent)
 }

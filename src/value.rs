@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Foreign;
+use crate::format::Known;
 
 /// Declares [`Key`] and its names in one list.
 macro_rules! keys {
@@ -64,6 +65,95 @@ keys! {
     Kind = "kind",
     ToolUse = "toolUse",
     ToolResult = "toolResult",
+    // Anthropic
+    ToolUseId = "tool_use_id",
+    Signature = "signature",
+    Caller = "caller",
+    CacheControl = "cache_control",
+    IsError = "is_error",
+    Title = "title",
+    Context = "context",
+    EncryptedContent = "encrypted_content",
+    // Responses
+    CallId = "call_id",
+    Output = "output",
+    Summary = "summary",
+    Action = "action",
+    Operation = "operation",
+    Code = "code",
+    Outputs = "outputs",
+    Queries = "queries",
+    Results = "results",
+    Result = "result",
+    Tools = "tools",
+    Error = "error",
+    ApprovalRequestId = "approval_request_id",
+    Fingerprint = "fingerprint",
+    FileData = "file_data",
+    // Gemini
+    FunctionCallCamel = "functionCall",
+    FunctionResponseCamel = "functionResponse",
+    FunctionResponse = "function_response",
+    ThoughtSignatureCamel = "thoughtSignature",
+    ThoughtSignature = "thought_signature",
+    Thought = "thought",
+    Args = "args",
+    Response = "response",
+    InlineDataCamel = "inlineData",
+    InlineData = "inline_data",
+    MimeTypeCamel = "mimeType",
+    MimeType = "mime_type",
+    ExecutableCodeCamel = "executableCode",
+    ExecutableCode = "executable_code",
+    CodeExecutionResultCamel = "codeExecutionResult",
+    CodeExecutionResult = "code_execution_result",
+    FileDataCamel = "fileData",
+    FunctionDeclarationsCamel = "functionDeclarations",
+    FunctionDeclarations = "function_declarations",
+    ParametersJsonSchemaCamel = "parametersJsonSchema",
+    ParametersJsonSchema = "parameters_json_schema",
+    // Bedrock
+    ToolUseIdCamel = "toolUseId",
+    Json = "json",
+    Image = "image",
+    Document = "document",
+    Video = "video",
+    Status = "status",
+    Format = "format",
+    Bytes = "bytes",
+    ReasoningContentCamel = "reasoningContent",
+    ReasoningText = "reasoningText",
+    RedactedContent = "redactedContent",
+    CachePoint = "cachePoint",
+    GuardContent = "guardContent",
+    CitationsContent = "citationsContent",
+    ToolSpec = "toolSpec",
+    InputSchemaCamel = "inputSchema",
+    // Pi
+    Message = "message",
+    ToolCallIdCamel = "toolCallId",
+    ThinkingSignature = "thinkingSignature",
+    Redacted = "redacted",
+    StopReason = "stopReason",
+    Api = "api",
+    Provider = "provider",
+    Command = "command",
+    ExcludeFromContext = "excludeFromContext",
+    // LangChain
+    Lc = "lc",
+    Kwargs = "kwargs",
+    InvalidToolCalls = "invalid_tool_calls",
+    AdditionalKwargs = "additional_kwargs",
+    // pydantic-ai
+    PartKind = "part_kind",
+    ToolName = "tool_name",
+    ProviderName = "provider_name",
+    MediaType = "media_type",
+    // Clones of Chat Completions
+    ToolResponses = "tool_responses",
+    ToolPlan = "tool_plan",
+    Images = "images",
+    ReasoningDetails = "reasoning_details",
     Description = "description",
     Parameters = "parameters",
     InputSchema = "input_schema",
@@ -212,11 +302,11 @@ pub trait History {
     /// [`Foreign`] where the array has become shorter since the call began.
     fn message(&self, index: usize) -> Result<Self::Value, Foreign>;
 
-    /// How many messages from the front are known to have a lawful role, from an earlier look.
-    fn known(&self) -> usize {
-        0
+    /// What is known of it from an earlier look.
+    fn known(&self) -> Option<Known> {
+        None
     }
 
-    /// Told once all messages before `end` have been found to have a lawful role.
-    fn remember(&self, _end: usize) {}
+    /// Told what was found of the messages in front.
+    fn remember(&self, _known: Known) {}
 }

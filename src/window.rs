@@ -43,6 +43,15 @@ pub enum Overflow {
     Keep,
 }
 
+/// What becomes of signed thinking in kept turns behind a change, in formats that have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinking {
+    /// It stays, and the report says so.
+    Keep,
+    /// That of completed turns, which stand before the last plain user turn, goes.
+    Strip,
+}
+
 /// How an observation is capped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap {
@@ -121,6 +130,8 @@ pub struct Limits {
     pub trim_to: Option<TrimTo>,
     /// What happens when nothing fits.
     pub on_overflow: Overflow,
+    /// What becomes of signed thinking.
+    pub thinking: Thinking,
     /// Another system's rules.
     pub compat: Option<Compat>,
 }
@@ -140,6 +151,7 @@ impl Default for Limits {
             notice_role: NoticeRole::Auto,
             trim_to: None,
             on_overflow: Overflow::Raise,
+            thinking: Thinking::Keep,
             compat: None,
         }
     }
@@ -159,6 +171,18 @@ impl Size {
             Ceiling::Turns => self.turns,
             Ceiling::Chars => self.chars,
             Ceiling::Tokens => self.tokens,
+        }
+    }
+}
+
+impl std::ops::Sub for Size {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            turns: self.turns - other.turns,
+            chars: self.chars - other.chars,
+            tokens: self.tokens - other.tokens,
         }
     }
 }

@@ -5,8 +5,8 @@
 mod support;
 
 use backcut::{
-    Cap, Ceiling, Compat, Edit, Encoding, Error, FIGURES, Figures, Format, Limits, NoticeRole,
-    Overflow, PartCut, Plan, Start, TextCut, ToolKeep, TrimTo, check, count,
+    Between, Cap, Ceiling, Compat, Edit, Encoding, Error, FIGURES, Figures, Format, Key, Limits,
+    NoticeRole, Overflow, PartCut, Plan, Start, Step, TextCut, ToolKeep, TrimTo, check, count,
 };
 use serde_json::{Value as Raw, json};
 use support::{Exact, Json, Messages, Quarters, Recorder, most, plan, plan_tokens};
@@ -370,11 +370,11 @@ fn a_cap_counts_over_all_parts() {
     };
     let expected = [
         PartCut {
-            part: Some(2),
+            path: vec![Step::Key(Key::Content), Step::Item(2), Step::Key(Key::Text)],
             cut: Some(cut),
         },
         PartCut {
-            part: Some(3),
+            path: vec![Step::Key(Key::Content), Step::Item(3)],
             cut: None,
         },
     ];
@@ -735,38 +735,25 @@ fn the_oldest_wrong_role_goes_first() {
 }
 
 #[test]
-fn a_foreign_shape_is_named_unless_the_format_is() {
-    let shapes = [
-        (json!({"role": "model", "parts": []}), "gemini"),
-        (json!({"kind": "request", "parts": []}), "pydantic-ai"),
-        (json!({"role": "toolResult"}), "pi"),
-        (json!({"type": "human", "content": "x"}), "langchain"),
-        (json!({"type": "function_call_output"}), "openai-responses"),
-        (
-            json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}),
-            "anthropic",
-        ),
-        (
-            json!({"role": "user", "content": [{"toolResult": {}}]}),
-            "bedrock",
-        ),
-    ];
+fn the_first_shape_that_is_one_formats_alone_decides() {
+    let shapes = [(
+        json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}),
+        Format::Anthropic,
+    )];
     for (message, expected) in shapes {
-        let history = [user("u"), message];
+        let history = [user("u"), message.clone()];
+        let found = plan(&history, &turns(5)).unwrap();
+        assert_eq!(found.report.format, expected, "{message}");
+        // One that belongs to another format than those before it is not guessed at.
+        let history = [user("u"), calls(&["a"]), result("a", "x"), message];
         let error = plan(&history, &turns(5)).unwrap_err();
-        assert!(
-            matches!(error, Error::NotThereYet { index: 1, format } if format == expected),
-            "{error:?}"
-        );
-        let limits = Limits {
-            format: Some(Format::OpenaiChat),
-            ..turns(5)
+        let between = Between {
+            looks: expected,
+            before: Format::OpenaiChat,
         };
-        let planned = plan(&history, &limits);
-        assert_eq!(
-            planned.is_ok(),
-            ["anthropic", "bedrock"].contains(&expected),
-            "{expected}"
+        assert!(
+            matches!(error, Error::Ambiguous { index: 3, between: found } if found == between),
+            "{error:?}"
         );
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Figures, place};
 use crate::error::{Error, Foreign};
-use crate::format::misfit_beside;
+use crate::format::{misfit_beside, records};
 use crate::tokens::Counter;
 use crate::value::{Key, Text, Value};
 
@@ -19,25 +19,44 @@ pub(crate) fn tools<V: Value>(
     figures: &Figures,
     counter: &dyn Counter<V::Text>,
 ) -> Result<u64, Error> {
-    let Some(len) = tools.list() else {
+    // Bedrock has them in a `toolConfig`.
+    let list = if tools.is_record() {
+        tools.get(Key::Tools)?
+    } else {
+        None
+    };
+    let list = list.as_ref().unwrap_or(tools);
+    let Some(len) = list.list() else {
         return Err(misfit_beside("tools", tools, "a list of tools"));
     };
     let mut sum = 0;
     for k in 0..len {
-        let Some(tool) = tools.item(k) else { break };
+        let Some(tool) = list.item(k) else { break };
         if !is_tool(&tool)? {
             return Err(misfit_beside(place("tools", k), &tool, TOOL));
         }
-        let mut walk = Schemas {
-            figures,
-            counter,
-            parts: 0,
+        let mut one = |tool: &V| {
+            let mut walk = Schemas {
+                figures,
+                counter,
+                parts: 0,
+            };
+            sum += u64::from(figures.tool)
+                + walk.tool(tool).map_err(|error| match error {
+                    Walk::TooLarge => misfit_beside(place("tools", k), tool, SCHEMA),
+                    Walk::Foreign(foreign) => Error::Foreign(foreign),
+                })?;
+            Ok::<(), Error>(())
         };
-        sum += u64::from(figures.tool)
-            + walk.tool(&tool).map_err(|error| match error {
-                Walk::TooLarge => misfit_beside(place("tools", k), &tool, SCHEMA),
-                Walk::Foreign(foreign) => Error::Foreign(foreign),
-            })?;
+        match declarations(&tool)? {
+            // Gemini declares several functions in one tool.
+            Some(list) => {
+                for declared in records(Some(&list)) {
+                    one(&declared)?;
+                }
+            }
+            None => one(&tool)?,
+        }
     }
     Ok(if len == 0 {
         0
@@ -46,6 +65,23 @@ pub(crate) fn tools<V: Value>(
     })
 }
 
+/// The functions that a tool of Gemini's declares.
+fn declarations<V: Value>(tool: &V) -> Result<Option<V>, Foreign> {
+    match tool.get(Key::FunctionDeclarationsCamel)? {
+        Some(list) => Ok(Some(list)),
+        None => tool.get(Key::FunctionDeclarations),
+    }
+}
+
+/// Where a tool has its schema.
+const SCHEMAS: [Key; 5] = [
+    Key::Parameters,
+    Key::InputSchema,
+    Key::InputSchemaCamel,
+    Key::ParametersJsonSchemaCamel,
+    Key::ParametersJsonSchema,
+];
+
 const SCHEMA: &str = "a schema of at most 100,000 parts, nested at most 64 deep";
 
 const TOOL: &str = "a mapping with function, custom, name or type";
@@ -53,10 +89,23 @@ const TOOL: &str = "a mapping with function, custom, name or type";
 /// Whether a value looks like a tool: anything else would be counted as next to nothing.
 fn is_tool<V: Value>(tool: &V) -> Result<bool, Foreign> {
     if tool.is_record() {
-        for key in [Key::Function, Key::Custom, Key::Name, Key::Type] {
+        for key in [
+            Key::Function,
+            Key::Custom,
+            Key::Name,
+            Key::Type,
+            Key::ToolSpec,
+        ] {
             if tool.get(key)?.is_some() {
                 return Ok(true);
             }
+        }
+        if declarations(tool)?.is_some() || tool.get(Key::CachePoint)?.is_some() {
+            return Ok(true);
+        }
+        // A hosted tool of Gemini's: `{"googleSearch": {}}`.
+        if let [(_, settings)] = tool.entries()?.as_slice() {
+            return Ok(settings.is_record());
         }
     }
     Ok(false)
@@ -87,14 +136,23 @@ impl<T: Text> Schemas<'_, T> {
             |key| -> Result<Option<V>, Foreign> { Ok(tool.get(key)?.filter(Value::is_record)) };
         let inner = record(Key::Function)?
             .or(record(Key::Custom)?)
+            .or(record(Key::ToolSpec)?)
             .unwrap_or_else(|| tool.clone());
         let mut line = string(&inner, Key::Name)?;
         line.push(':');
         line.push_str(&description(&inner)?);
-        let schema = match inner.get(Key::Parameters)? {
-            Some(schema) => Some(schema),
-            None => inner.get(Key::InputSchema)?,
-        };
+        let mut schema = None;
+        for key in SCHEMAS {
+            if schema.is_none() {
+                schema = inner.get(key)?;
+            }
+        }
+        // Bedrock has it as `{"json": ...}`.
+        if let Some(of_bedrock) = schema.as_ref().filter(|schema| schema.is_record())
+            && let Some(json) = of_bedrock.get(Key::Json)?
+        {
+            schema = Some(json);
+        }
         let schema = schema.map_or(Ok(0), |schema| self.schema(&schema, 0))?;
         Ok(self.counter.count_str(&line)? + schema)
     }

@@ -21,7 +21,7 @@ pub(super) fn cut<H: History>(
     for k in (0..search.walk.boundaries().len()).rev() {
         let tail = search.walk.boundaries()[k];
         if tail <= newest.tail && search.is_allowed(tail, variant)? {
-            let bare = search.walk.base + search.walk.suffix(tail);
+            let bare = search.walk.base + search.walk.suffix_behind_a_cut(tail);
             let hopeless = limits
                 .ceilings()
                 .all(|(ceiling, limit)| bare.of(ceiling) > limit);
@@ -56,7 +56,7 @@ pub(super) fn cut<H: History>(
             .collect();
         let rests: Vec<u64> = candidates
             .iter()
-            .map(|&(tail, _)| search.walk.suffix(tail).of(ceiling))
+            .map(|&(tail, _)| search.walk.suffix_behind_a_cut(tail).of(ceiling))
             .collect();
         let unit = if ceiling == Ceiling::Tokens {
             BYTES_PER_TOKEN

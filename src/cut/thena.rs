@@ -2,31 +2,40 @@
 
 use crate::error::Error;
 use crate::facts::Role;
-use crate::format::Format;
-use crate::format::chat::{self, Capped};
+use crate::format::chat;
+use crate::format::{Capped, Format};
 use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::value::History;
 use crate::window::{Compat, Limits};
+
+use super::request::Reader;
 
 /// Plans a trim by `ThenaJS`'s rules. O(messages).
 pub(super) fn plan<H: History>(
     history: &H,
     limits: &Limits,
     compat: Compat,
+    wire: Reader,
 ) -> Result<Plan, Error> {
     let Compat::Thena {
         max_turns,
         max_chars,
         max_chars_per_tool,
     } = compat;
-    let auto = limits.format.is_none();
+    if wire.format != Format::OpenaiChat {
+        return Err(Error::NotInFormat {
+            option: "compat",
+            format: wire.format,
+        });
+    }
+    let auto = wire.auto;
     let len = history.len();
-    let mut body: Vec<(Role, u64, Option<Box<Capped>>)> = Vec::new();
+    let mut body: Vec<(Role, u64, Option<Capped>)> = Vec::new();
     let mut head = 0;
     for index in 0..len {
         let message = history.message(index)?;
-        let role = chat::role(&message, auto).map_err(|error| error.at(index))?;
-        if body.is_empty() && role.is_system() {
+        let role = chat::role(&message).map_err(|error| error.at(index))?;
+        if body.is_empty() && chat::turn_of(role).is_system() {
             head += 1;
             continue;
         }
@@ -63,14 +72,17 @@ pub(super) fn plan<H: History>(
         body[first..]
             .iter()
             .enumerate()
-            .filter_map(|(k, (_, _, capped))| Some((tail + k, capped.as_deref()?)))
+            .filter_map(|(k, (_, _, capped))| Some((tail + k, capped.as_ref()?)))
     };
     let edits: Vec<Edit> = sent()
-        .map(|(index, capped)| super::edit(index, capped))
+        .map(|(index, capped)| Edit {
+            index,
+            cuts: capped.cuts.clone(),
+        })
         .collect();
     // The marker stands on top of the cap, so that a text may even grow by it.
     let chars_capped = sent()
-        .map(|(_, capped)| capped.from.saturating_sub(capped.chars()))
+        .map(|(_, capped)| capped.from.saturating_sub(capped.to))
         .sum();
     let text = limits.notice.as_ref().filter(|_| trimmed);
     let notice = text.map(|text| Notice {
@@ -79,10 +91,12 @@ pub(super) fn plan<H: History>(
         at: head,
         folded: false,
     });
-    Ok(Plan {
+    let mut plan = Plan {
         head,
         task: None,
         tail,
+        lead: false,
+        left_out: Vec::new(),
         report: Report {
             window_trimmed: trimmed,
             messages_original: len,
@@ -93,12 +107,14 @@ pub(super) fn plan<H: History>(
             chars_capped,
             chars_sent: chars,
             tokens_sent: None,
-            first_changed: first_changed(head, None, tail, &edits, notice.as_ref()),
+            first_changed: None,
             over_budget: over(chars),
             thinking_invalidated: false,
-            format: limits.format.unwrap_or(Format::OpenaiChat),
+            format: wire.format,
         },
         edits,
         notice,
-    })
+    };
+    plan.report.first_changed = first_changed(plan.kept(), len, &plan.edits, plan.notice.as_ref());
+    Ok(plan)
 }

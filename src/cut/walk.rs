@@ -5,18 +5,20 @@ use std::num::NonZeroU64;
 use super::TextOf;
 use crate::cost::{Meter, longest_worth_counting};
 use crate::error::{Ceiling, Error};
-use crate::facts::{Role, Tie};
-use crate::format::Format;
-use crate::format::chat::{self, Capped, NoticePlace, Reading, Shorten};
+use crate::facts::{Links, Role, Turn};
+use crate::format::Lead;
+use crate::format::{self, Capped, NoticePlace, Reading, Shorten, Sink};
 use crate::groups::Backward;
-use crate::plan::Edit;
+use crate::plan::{Edit, PartCut};
 use crate::tokens::Counter;
 use crate::value::History;
-use crate::window::{Limits, NoticeRole, Size};
+use crate::window::{Limits, NoticeRole, Size, Thinking};
+
+use super::request::Reader;
 
 /// A message that was read, with sums over it and all behind it.
 struct Message {
-    role: Role,
+    turn: Turn,
     chars: u64,
     tokens: u64,
 }
@@ -40,12 +42,37 @@ impl Fold {
     }
 }
 
+/// A message with signed thinking.
+struct Signed {
+    index: usize,
+    /// The parts that go when it is stripped.
+    cuts: Vec<PartCut>,
+    /// Whether nothing else is in it.
+    whole: bool,
+    /// Whether its turn is completed: a plain user turn stands behind it.
+    completed: bool,
+    /// What stripping saves, here and behind.
+    saved: Size,
+}
+
+/// What of its signed thinking a change invalidates or removes.
+pub(super) struct Stripped {
+    /// Edits of the messages that lose a part, oldest first.
+    pub edits: Vec<Edit>,
+    /// Messages that go whole.
+    pub left_out: Vec<usize>,
+    /// What it saves.
+    pub saved: Size,
+    /// Whether signed thinking is sent behind the change.
+    pub invalidated: bool,
+}
+
 /// A history, read from its end as far as somebody asked.
 pub(super) struct Walk<'a, H: History> {
     history: &'a H,
     pub limits: &'a Limits,
     pub counter: Option<&'a dyn Counter<TextOf<H>>>,
-    pub format: Format,
+    pub wire: Reader,
     reading: Reading,
     /// Whether nothing but characters is wanted, so that a glance is enough for a plain message.
     glances: bool,
@@ -53,8 +80,10 @@ pub(super) struct Walk<'a, H: History> {
     pub len: usize,
     /// Number of messages in the head.
     pub head: usize,
-    /// The head's last role.
-    head_role: Option<Role>,
+    /// The head's last turn.
+    head_turn: Option<Turn>,
+    /// Of the first message behind the head, the cuts that leave what stays in the head when it is cut.
+    lead: Option<Vec<PartCut>>,
     /// Whether the head holds the notice already.
     pub carried: bool,
     /// What every request costs: head, tools, system, a carried notice.
@@ -68,10 +97,12 @@ pub(super) struct Walk<'a, H: History> {
     /// User turns among them, newest first.
     users: Vec<usize>,
     /// Shortened observations, newest first.
-    capped: Vec<(usize, Box<Capped>)>,
+    capped: Vec<(usize, Vec<Capped>)>,
+    /// Messages with signed thinking, newest first.
+    signed: Vec<Signed>,
     groups: Backward<TextOf<H>>,
-    /// Calls and answers of the message at hand; kept for its memory.
-    ties: Vec<Tie<TextOf<H>>>,
+    /// The links of the message at hand; kept for their memory.
+    links: Links<TextOf<H>>,
     /// The task that was found last.
     task: Option<usize>,
     /// The task that was measured last.
@@ -89,25 +120,27 @@ impl<'a, H: History> Walk<'a, H> {
         history: &'a H,
         limits: &'a Limits,
         counter: Option<&'a dyn Counter<TextOf<H>>>,
+        wire: Reader,
         fixed: u64,
     ) -> Result<Self, Error> {
-        let auto = limits.format.is_none();
         let reading = Reading {
-            auto,
+            auto: wire.auto,
             shorten: limits.cap.map_or(Shorten::Not, Shorten::To),
             names: counter.is_some(),
+            lead: Lead::All,
         };
         let len = history.len();
         let mut walk = Self {
             history,
             limits,
             counter,
-            format: limits.format.unwrap_or(Format::OpenaiChat),
+            wire,
             reading,
             glances: counter.is_none() && limits.trim_to.is_none(),
             len,
             head: 0,
-            head_role: None,
+            head_turn: None,
+            lead: None,
             carried: false,
             base: Size {
                 turns: 0,
@@ -119,8 +152,9 @@ impl<'a, H: History> Walk<'a, H> {
             measures: Vec::new(),
             users: Vec::new(),
             capped: Vec::new(),
-            groups: Backward::new(len),
-            ties: Vec::new(),
+            signed: Vec::new(),
+            groups: Backward::new(len, wire.format.merges()),
+            links: Links::default(),
             task: None,
             task_size: None,
             no_user_before: 0,
@@ -130,25 +164,64 @@ impl<'a, H: History> Walk<'a, H> {
         while walk.head < len {
             let index = walk.head;
             let message = history.message(index)?;
-            let role = chat::role(&message, auto).map_err(|error| error.at(index))?;
-            if !role.is_system() {
+            let turn = format::turn(wire.format, &message).map_err(|error| error.at(index))?;
+            if !turn.is_system() {
                 break;
             }
-            let mut meter = Meter::new(&limits.figures, counter, walk.longest, false);
-            chat::read(&message, reading, &mut meter, &mut Vec::new())
-                .map_err(|error| error.at(index))?;
-            walk.base.tokens += meter.tokens;
+            let size = walk.head_size(index, Lead::All)?;
+            walk.base.tokens += size.tokens;
             walk.head += 1;
-            walk.head_role = Some(role);
+            walk.head_turn = Some(turn);
             if let Some(notice) = &limits.notice
                 && !walk.carried
-                && chat::is_content(&message, notice)?
+                && format::carries(wire.format, &message, notice)?
             {
                 walk.carried = true;
-                walk.base.chars = meter.chars;
+                walk.base.chars = size.chars;
+            }
+        }
+        if walk.head < len {
+            walk.lead = format::lead(wire.format, &history.message(walk.head)?)?;
+            if walk.lead.is_some() {
+                walk.base.tokens += walk.head_size(walk.head, Lead::Only)?.tokens;
             }
         }
         Ok(walk)
+    }
+
+    /// The size of a message of the head, or of what the first one behind it leaves there.
+    fn head_size(&self, index: usize, lead: Lead) -> Result<Size, Error> {
+        let message = self.history.message(index)?;
+        let mut meter = Meter::new(&self.limits.figures, self.counter, self.longest, false);
+        let mut links = Links::default();
+        let reading = Reading {
+            lead,
+            ..self.reading
+        };
+        let mut sink = Sink::new(reading, &mut meter, &mut links);
+        format::read(self.wire.format, &message, &mut sink).map_err(|error| error.at(index))?;
+        Ok(Size {
+            turns: 1,
+            chars: meter.chars,
+            tokens: meter.tokens,
+        })
+    }
+
+    /// How a message of the body is read.
+    fn reading_of(&self, index: usize) -> Reading {
+        if index == self.head && self.lead.is_some() {
+            Reading {
+                lead: Lead::Without,
+                ..self.reading
+            }
+        } else {
+            self.reading
+        }
+    }
+
+    /// The cuts of the first message behind the head that leave what stays in the head, if anything does.
+    pub fn lead(&self) -> Option<&[PartCut]> {
+        self.lead.as_deref()
     }
 
     /// Where the part that was not read ends.
@@ -161,9 +234,9 @@ impl<'a, H: History> Walk<'a, H> {
         &self.messages[self.len - 1 - index]
     }
 
-    /// The role of a message that was read.
-    pub fn role(&self, index: usize) -> Role {
-        self.at(index).role
+    /// The turn of a message that was read.
+    pub fn turn(&self, index: usize) -> Turn {
+        self.at(index).turn
     }
 
     /// The size of `index` and all behind it.
@@ -179,14 +252,58 @@ impl<'a, H: History> Walk<'a, H> {
         }
     }
 
-    /// The size of all that was read.
+    /// The size of `index` and all behind it where something in front of it goes.
+    pub fn suffix_behind_a_cut(&self, index: usize) -> Size {
+        self.suffix(index) - self.saved_from(index)
+    }
+
+    /// What stripping signed thinking saves from `index` on, once something in front of it was changed.
+    fn saved_from(&self, index: usize) -> Size {
+        if self.limits.thinking == Thinking::Keep {
+            return Size::default();
+        }
+        let behind = self.signed.partition_point(|signed| signed.index >= index);
+        behind
+            .checked_sub(1)
+            .map_or(Size::default(), |oldest| self.signed[oldest].saved)
+    }
+
+    /// The size of all that was read, were something in front of it cut.
     #[inline]
     fn so_far(&self) -> Size {
-        self.messages.last().map_or(Size::default(), |oldest| Size {
+        let size = self.messages.last().map_or(Size::default(), |oldest| Size {
             turns: self.messages.len() as u64,
             chars: oldest.chars,
             tokens: oldest.tokens,
-        })
+        });
+        if self.signed.is_empty() {
+            return size;
+        }
+        size - self.saved_from(self.unread())
+    }
+
+    /// What becomes of the signed thinking of `index` and all behind it once something in front was changed.
+    pub fn strip(&self, index: usize) -> Stripped {
+        let behind = self.signed.partition_point(|signed| signed.index >= index);
+        let (mut edits, mut left_out) = (Vec::new(), Vec::new());
+        let strips = self.limits.thinking == Thinking::Strip;
+        let mut invalidated = false;
+        for signed in self.signed[..behind].iter().rev() {
+            match (strips && signed.completed, signed.whole) {
+                (false, _) => invalidated = true,
+                (true, true) => left_out.push(signed.index),
+                (true, false) => edits.push(Edit {
+                    index: signed.index,
+                    cuts: signed.cuts.clone(),
+                }),
+            }
+        }
+        Stripped {
+            edits,
+            left_out,
+            saved: self.saved_from(index),
+            invalidated,
+        }
     }
 
     /// Characters and bytes of `index` and all behind it, as a grid measures them.
@@ -224,7 +341,7 @@ impl<'a, H: History> Walk<'a, H> {
         let newest = loop {
             match self.groups.boundaries().get(seen) {
                 // The body begins with a message that is none of the system's, so this ends.
-                Some(&boundary) if !self.role_anywhere(boundary)?.is_system() => break boundary,
+                Some(&boundary) if !self.turn_anywhere(boundary)?.is_system() => break boundary,
                 Some(_) => seen += 1,
                 None => self.scan_one()?,
             }
@@ -274,50 +391,51 @@ impl<'a, H: History> Walk<'a, H> {
                 .is_some_and(|limit| tokens <= limit)
     }
 
-    /// The role of a message of the body, read or not.
-    fn role_anywhere(&self, index: usize) -> Result<Role, Error> {
+    /// The turn of a message of the body, read or not.
+    fn turn_anywhere(&self, index: usize) -> Result<Turn, Error> {
         if index >= self.unread() {
-            return Ok(self.role(index));
+            return Ok(self.turn(index));
         }
         let message = self.history.message(index)?;
-        chat::role(&message, self.reading.auto).map_err(|error| error.at(index))
+        format::turn(self.wire.format, &message).map_err(|error| error.at(index))
     }
 
     /// Looks at the links of the next older message and at nothing else.
     fn scan_one(&mut self) -> Result<(), Error> {
         let index = self.groups.unseen() - 1;
-        let role = self.role_anywhere(index)?;
-        chat::ties(&self.history.message(index)?, role, &mut self.ties)?;
-        self.link(index, role);
+        let turn = self.turn_anywhere(index)?;
+        let message = self.history.message(index)?;
+        format::links(self.wire.format, &message, turn, &mut self.links)?;
+        self.link(index, turn);
         Ok(())
     }
 
-    /// Hands the ties that were read to the groups.
-    fn link(&mut self, index: usize, role: Role) {
-        self.groups.push(role, &mut self.ties);
-        self.ties.clear();
+    /// Hands the links that were read to the groups.
+    fn link(&mut self, index: usize, turn: Turn) {
+        self.groups.push(turn, &mut self.links);
+        self.links.clear();
         if index == self.head {
             self.groups.finish();
         }
     }
 
-    /// Takes up a message that was read, and its ties.
+    /// Takes up a message that was read, and its links.
     #[inline]
-    fn take(&mut self, index: usize, role: Role, chars: u64, tokens: u64) {
+    fn take(&mut self, index: usize, turn: Turn, chars: u64, tokens: u64) {
         let newer = self.messages.last();
         let (more_chars, more_tokens) = newer.map_or((0, 0), |newer| (newer.chars, newer.tokens));
         self.messages.push(Message {
-            role,
+            turn,
             chars: chars + more_chars,
             tokens: tokens + more_tokens,
         });
-        if role == Role::User {
+        if turn == Turn::User {
             self.users.push(index);
         }
         if self.groups.unseen() > index {
-            self.link(index, role);
+            self.link(index, turn);
         } else {
-            self.ties.clear();
+            self.links.clear();
         }
     }
 
@@ -326,29 +444,67 @@ impl<'a, H: History> Walk<'a, H> {
         let index = self.unread() - 1;
         let message = self.history.message(index)?;
         if self.glances
-            && let Some((role, chars)) = chat::glance(&message, self.reading, &mut self.ties)
+            && let Some((turn, chars)) =
+                format::glance(self.wire.format, &message, self.reading, &mut self.links)
         {
-            self.take(index, role, chars, 0);
+            self.take(index, turn, chars, 0);
             return Ok(());
         }
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
         let mut meter = Meter::new(&self.limits.figures, counter, self.longest, measured);
-        let read = chat::read(&message, self.reading, &mut meter, &mut self.ties)
-            .map_err(|error| error.at(index))?;
+        let reading = self.reading_of(index);
+        let mut sink = Sink::new(reading, &mut meter, &mut self.links);
+        let turn =
+            format::read(self.wire.format, &message, &mut sink).map_err(|error| error.at(index))?;
+        let (capped, thinking) = (sink.capped, sink.thinking);
         if measured {
-            let (chars, bytes) = match (&read.capped, self.limits.cap) {
-                (Some(capped), Some(cap)) => capped.measured(cap, meter.chars, meter.bytes),
-                _ => (meter.chars, meter.bytes),
-            };
+            let mut size = (meter.chars, meter.bytes);
+            for capped in &capped {
+                if let Some(cap) = self.limits.cap {
+                    size = capped.measured(cap, size);
+                }
+            }
             let newer = self.measures.last().copied().unwrap_or_default();
-            self.measures.push((newer.0 + chars, newer.1 + bytes));
+            self.measures.push((newer.0 + size.0, newer.1 + size.1));
         }
-        if let Some(capped) = read.capped {
+        if !capped.is_empty() {
             self.capped.push((index, capped));
         }
-        self.take(index, read.role, meter.chars, meter.tokens);
+        if let Some(thinking) = thinking {
+            self.sign(index, *thinking, meter.chars, meter.tokens);
+        }
+        self.take(index, turn, meter.chars, meter.tokens);
         Ok(())
+    }
+
+    /// Takes up the signed thinking of a message, whose whole size is given.
+    fn sign(&mut self, index: usize, thinking: format::Thinking, chars: u64, tokens: u64) {
+        let completed = !self.users.is_empty();
+        let newer = self
+            .signed
+            .last()
+            .map_or(Size::default(), |newer| newer.saved);
+        let saved = match (completed, thinking.whole) {
+            (false, _) => Size::default(),
+            (true, true) => Size {
+                turns: 1,
+                chars,
+                tokens,
+            },
+            (true, false) => Size {
+                turns: 0,
+                chars: thinking.chars,
+                tokens: thinking.tokens,
+            },
+        };
+        self.signed.push(Signed {
+            index,
+            cuts: thinking.cuts,
+            whole: thinking.whole,
+            completed,
+            saved: newer + saved,
+        });
     }
 
     /// The nearest plain user turn before `index`. O(distance), once for all boundaries of a run.
@@ -363,7 +519,7 @@ impl<'a, H: History> Walk<'a, H> {
             }
         }
         for task in (self.no_user_before.max(self.head)..index).rev() {
-            if self.role_anywhere(task)? == Role::User {
+            if self.turn_anywhere(task)? == Turn::User {
                 self.task = Some(task);
                 return Ok(Some(task));
             }
@@ -377,26 +533,23 @@ impl<'a, H: History> Walk<'a, H> {
         match self.task_size {
             Some((of, size)) if of == task => Ok(size),
             _ => {
-                let message = self.history.message(task)?;
-                let mut meter = Meter::new(&self.limits.figures, self.counter, self.longest, false);
-                chat::read(&message, self.reading, &mut meter, &mut Vec::new())
-                    .map_err(|error| error.at(task))?;
-                let size = Size {
-                    turns: 1,
-                    chars: meter.chars,
-                    tokens: meter.tokens,
-                };
+                let size = self.head_size(task, self.reading_of(task).lead)?;
                 self.task_size = Some((task, size));
                 Ok(size)
             }
         }
     }
 
+    /// Whether a notice is folded into a user turn rather than a message of its own.
+    pub fn folds(&self) -> bool {
+        self.limits.notice_role == NoticeRole::User || !self.wire.format.has_system_turns()
+    }
+
     /// The role of a notice that is a message of its own.
     pub fn notice_role(&self) -> Role {
         match self.limits.notice_role {
-            NoticeRole::Auto => self.head_role.unwrap_or(Role::System),
-            NoticeRole::System | NoticeRole::User => Role::System,
+            NoticeRole::Auto if self.head_turn == Some(Turn::Developer) => Role::Developer,
+            _ => Role::System,
         }
     }
 
@@ -441,7 +594,7 @@ impl<'a, H: History> Walk<'a, H> {
             self.counter
                 .map_or(Ok(0), |counter| counter.count_str(text))
         };
-        let change = match chat::notice_place(&message, notice)? {
+        let change = match format::notice_place(self.wire.format, &message, notice)? {
             NoticePlace::There => None,
             NoticePlace::Alone => Some(Fold {
                 chars,
@@ -484,17 +637,20 @@ impl<'a, H: History> Walk<'a, H> {
         }
     }
 
-    /// Edits of the shortened observations from `tail` on, oldest first, and the characters that went.
-    pub fn edits(&self, tail: usize) -> (Vec<Edit>, u64) {
+    /// Edits of the shortened observations from `tail` on, oldest first, how many they are, and the characters that went.
+    pub fn edits(&self, tail: usize) -> (Vec<Edit>, usize, u64) {
         let sent = self.capped.iter().rev().filter(|(index, _)| *index >= tail);
-        let gone = sent
-            .clone()
-            .map(|(_, capped)| capped.from - capped.chars())
-            .sum();
-        (
-            sent.map(|(index, capped)| super::edit(*index, capped))
-                .collect(),
-            gone,
-        )
+        let (mut count, mut gone) = (0, 0);
+        let edits = sent
+            .map(|(index, capped)| {
+                count += capped.len();
+                gone += capped.iter().map(|one| one.from - one.to).sum::<u64>();
+                Edit {
+                    index: *index,
+                    cuts: capped.iter().flat_map(|one| one.cuts.clone()).collect(),
+                }
+            })
+            .collect();
+        (edits, count, gone)
     }
 }

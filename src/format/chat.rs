@@ -1,33 +1,92 @@
 //! `openai-chat`: Chat Completions of `OpenAI` and its clones. `docs/rules.md`, section 1.
 
 mod calls;
-mod foreign;
 mod glance;
 mod inspect;
 mod observation;
 mod parts;
 
-use crate::cost::{Media, Meter};
-use crate::error::{Foreign, Misfit, ReadError};
-use crate::facts::{Family, Role, Tie};
-use crate::format::misfit;
+use crate::cost::Media;
+use crate::error::{Foreign, ReadError};
+use crate::facts::{Family, Links, Role, Tie, Turn};
+use crate::format::{
+    Flaw, Marks, Reading, STRING_OR_NULL, Sink, Wire, no_message, string, wrong_word,
+};
 use crate::value::{Key, Lent, Text, Value};
 
-pub(crate) use calls::ties;
-pub(crate) use glance::glance;
-pub(crate) use inspect::inspect;
-pub(crate) use observation::{Capped, Shorten, thena};
-pub(crate) use parts::{NoticePlace, notice_place, part_text};
+pub(crate) use observation::thena;
 
 const ROLES: &str = "one of system, developer, user, assistant, tool, function";
 
+/// Chat Completions.
+pub(crate) struct Chat;
+
+impl Wire for Chat {
+    const MERGES: bool = false;
+    const INSISTS_ON_USER: bool = false;
+    const HAS_SYSTEM_TURNS: bool = true;
+
+    fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
+        role(message).map(turn_of)
+    }
+
+    fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+        calls::links(message, turn, links)
+    }
+
+    fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
+        read(message, sink)
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
+    }
+
+    fn inspect<V: Value>(
+        message: &V,
+        turn: Turn,
+        links: &Links<V::Text>,
+        flaws: &mut Vec<Flaw>,
+    ) -> Result<Marks, Foreign> {
+        inspect::inspect(message, turn, links, flaws)
+    }
+}
+
+/// The role of that name.
+fn role_named(name: &str) -> Option<Role> {
+    Some(match name {
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" => Role::Tool,
+        "function" => Role::Function,
+        _ => return None,
+    })
+}
+
+/// What a role is in the conversation.
+pub(crate) const fn turn_of(role: Role) -> Turn {
+    match role {
+        Role::System => Turn::System,
+        Role::Developer => Turn::Developer,
+        Role::User => Turn::User,
+        Role::Assistant | Role::Model => Turn::Model,
+        Role::Tool | Role::Function => Turn::Result,
+    }
+}
+
 /// The role of a message: all that is looked at where a message is not read.
-pub(crate) fn role<V: Value>(message: &V, auto: bool) -> Result<Role, ReadError> {
+pub(crate) fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
     // At a glance, where nothing is wrong with it.
     let mut role = None;
     message.look(|key, value| {
         if key == Key::Role {
-            role = value.word(Role::of);
+            role = value.word(role_named);
         }
         key != Key::Role
     });
@@ -37,66 +96,24 @@ pub(crate) fn role<V: Value>(message: &V, auto: bool) -> Result<Role, ReadError>
     if !message.is_record() {
         return Err(no_message(message));
     }
-    role_of(message, message.get(Key::Role)?.as_ref(), auto)
-}
-
-fn no_message<V: Value>(value: &V) -> ReadError {
-    ReadError::Misfit(misfit(
-        "",
-        Some(value),
-        "a mapping or an object with a role",
-    ))
+    role_of(message.get(Key::Role)?.as_ref())
 }
 
 /// The role that stands under `role`.
-fn role_of<V: Value>(message: &V, value: Option<&V>, auto: bool) -> Result<Role, ReadError> {
+fn role_of<V: Value>(value: Option<&V>) -> Result<Role, ReadError> {
     let word = value.and_then(Value::word);
-    if let Some(role) = word.as_deref().and_then(Role::of) {
-        return Ok(role);
-    }
-    if auto && let Some(format) = foreign::by_role(message, word.as_deref())? {
-        return Err(ReadError::NotThereYet(format));
-    }
-    let found = match (value, word) {
-        (None, _) => "nothing".to_owned(),
-        (Some(value), Some(_)) => value.shown(),
-        (Some(value), None) => value.type_name(),
-    };
-    Err(ReadError::Misfit(Misfit {
-        path: "role".to_owned(),
-        found,
-        expected: ROLES,
-    }))
+    word.as_deref()
+        .and_then(role_named)
+        .ok_or_else(|| wrong_word(Key::Role, value, ROLES))
 }
 
-/// How a message is to be read.
-#[derive(Clone, Copy)]
-pub(crate) struct Reading {
-    /// Whether a part of another format is refused.
-    pub auto: bool,
-    pub shorten: Shorten,
-    /// Whether names of speakers are read: they cost tokens only.
-    pub names: bool,
-}
-
-/// What was read of a message.
-pub(crate) struct Read {
-    pub role: Role,
-    pub capped: Option<Box<Capped>>,
-}
-
-/// Reads a message: its role, its cost into `meter`, its calls or the call that it answers into `ties`, which comes empty.
-pub(crate) fn read<V: Value>(
-    message: &V,
-    how: Reading,
-    meter: &mut Meter<'_, V::Text>,
-    ties: &mut Vec<Tie<V::Text>>,
-) -> Result<Read, ReadError> {
+/// Reads a message: its role, its cost, its calls or the call that it answers.
+fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
     if !message.is_record() {
         return Err(no_message(message));
     }
     let mut keys = KEYS;
-    if !how.names {
+    if !sink.how.names {
         // Asked for a second time, a key is found at its first place: the name is not so much as touched.
         keys[NAME] = Key::Role;
     }
@@ -114,20 +131,18 @@ pub(crate) fn read<V: Value>(
         reasoning,
         audio,
     ] = &fields;
-    let role = role_of(message, role.as_ref(), how.auto)?;
-    if how.auto && content.is_none() && message.get(Key::Parts)?.is_some() {
-        return Err(ReadError::NotThereYet("gemini"));
-    }
-    meter.message(role)?;
-    let mut capped = None;
+    let role = role_of(role.as_ref())?;
+    let turn = turn_of(role);
+    sink.meter.message(role)?;
     if let Some(content) = content {
-        if role.is_result() {
-            capped = observation::read(content, role, how, meter)?;
+        if turn == Turn::Result {
+            observation::read(content, role, sink)?;
         } else {
             let beside_calls = role == Role::Assistant && tool_calls.is_some();
-            parts::content(content, beside_calls, how.auto, meter)?;
+            parts::content(content, beside_calls, sink.how.auto, sink.meter)?;
         }
     }
+    let meter = &mut *sink.meter;
     if role == Role::Assistant {
         if let Some(refusal) = refusal {
             meter.text(&string(refusal, || "refusal".to_owned(), STRING_OR_NULL)?)?;
@@ -149,24 +164,24 @@ pub(crate) fn read<V: Value>(
         }
     }
     match role {
-        Role::System | Role::Developer | Role::User => {}
-        Role::Function => ties.push(Tie {
-            family: Family::Legacy,
-            id: None,
-        }),
+        Role::System | Role::Developer | Role::User | Role::Model => {}
+        Role::Function => sink.links.results.push(Tie::new(Family::Legacy, None)),
         Role::Tool => {
             let id = match tool_call_id {
                 Some(id) => Some(string(id, || "tool_call_id".to_owned(), STRING_OR_NULL)?),
                 None => None,
             };
-            ties.push(Tie {
-                family: Family::Tool,
-                id: id.filter(|id| id.chars() > 0),
-            });
+            let id = id.filter(|id| id.chars() > 0);
+            sink.links.results.push(Tie::new(Family::Tool, id));
         }
-        Role::Assistant => calls::read(tool_calls.as_ref(), function_call.as_ref(), meter, ties)?,
+        Role::Assistant => calls::read(
+            tool_calls.as_ref(),
+            function_call.as_ref(),
+            meter,
+            &mut sink.links.calls,
+        )?,
     }
-    Ok(Read { role, capped })
+    Ok(turn)
 }
 
 /// The keys of a message, in the order in which [`read`] names them.
@@ -185,24 +200,3 @@ const KEYS: [Key; 10] = [
 
 /// The place of the name among [`KEYS`].
 const NAME: usize = 2;
-
-const STRING_OR_NULL: &str = "a string or null";
-
-/// The text of a value that must be one.
-fn string<V: Value>(
-    value: &V,
-    path: impl Fn() -> String,
-    expected: &'static str,
-) -> Result<V::Text, ReadError> {
-    value
-        .text()
-        .ok_or_else(|| ReadError::Misfit(misfit(path(), Some(value), expected)))
-}
-
-/// Whether a message's content is exactly that text.
-pub(crate) fn is_content<V: Value>(message: &V, text: &str) -> Result<bool, Foreign> {
-    Ok(message
-        .get(Key::Content)?
-        .and_then(|content| content.text())
-        .is_some_and(|content| content.as_str() == text))
-}

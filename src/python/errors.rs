@@ -25,14 +25,20 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
         Error::Format { index, misfit } => FORMAT
             .import(py, "backcut.errors", "FormatError")?
             .call1((index, misfit.path, misfit.found, misfit.expected))?,
-        Error::NotThereYet { index, format } => {
-            OPTION.import(py, "backcut.errors", "OptionError")?.call1((
-                "format",
-                "auto",
-                format!(
-                    "messages[{index}] looks like {format}, which is not there yet; format=\"openai-chat\" reads it as Chat Completions"
-                ),
-            ))?
+        Error::Ambiguous { .. } => {
+            let hint = format!("{error}; say which with format=\"...\"");
+            OPTION
+                .import(py, "backcut.errors", "OptionError")?
+                .call1(("format", "auto", hint))?
+        }
+        Error::NotInFormat { option, format } => {
+            let hint = format!(
+                "plays the rules of openai-chat, but the history is {}",
+                format.name()
+            );
+            OPTION
+                .import(py, "backcut.errors", "OptionError")?
+                .call1((option, "thena", hint))?
         }
         Error::Budget {
             needed,

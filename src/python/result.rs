@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
-use crate::cap::PartCut;
+use super::names::name_of;
 use crate::check::Violation;
-use crate::plan::{Plan, Report};
+use crate::plan::{PartCut, Plan, Report, Step};
 
 /// A named tuple of `backcut.report`, made as the tuple that it is: its own constructor is Python code, which costs more and may
 /// be interrupted.
@@ -53,13 +53,18 @@ fn build<'py>(list: &Bound<'py, PyList>, plan: &Plan) -> PyResult<Bound<'py, PyL
     let py = list.py();
     let len = plan.report.messages_original;
     let sent = list.get_slice(plan.tail, len);
+    let lead = plan.lead.then_some(plan.head);
     // A caller's tokenizer may have changed the history meanwhile.
     if sent.len() != len - plan.tail {
         return Err(pyo3::exceptions::PyRuntimeError::new_err(
             "the history became shorter while it was read",
         ));
     }
+    for &index in plan.left_out.iter().rev() {
+        sent.del_item(index - plan.tail)?;
+    }
     let mut front = (0..plan.head)
+        .chain(lead)
         .chain(plan.task)
         .map(|index| list.get_item(index))
         .collect::<PyResult<Vec<_>>>()?;
@@ -72,14 +77,22 @@ fn build<'py>(list: &Bound<'py, PyList>, plan: &Plan) -> PyResult<Bound<'py, PyL
     let moved = front.len();
     sent.set_slice(0, 0, PyList::new(py, front)?.as_any())?;
     for edit in &plan.edits {
-        let at = moved + edit.index - plan.tail;
+        let at = if Some(edit.index) == lead {
+            plan.head
+        } else {
+            let gone = plan.left_out.partition_point(|&index| index < edit.index);
+            moved + edit.index - plan.tail - gone
+        };
         let edited = edit_function(py, &EDIT, "edit_message")?
             .call1((sent.get_item(at)?, cuts(py, &edit.cuts)?))?;
         sent.set_item(at, edited)?;
     }
     if let Some(notice) = plan.notice.as_ref().filter(|notice| notice.folded) {
-        let folded = edit_function(py, &FOLD, "fold_notice")?
-            .call1((sent.get_item(notice.at)?, &notice.text))?;
+        let folded = edit_function(py, &FOLD, "fold_notice")?.call1((
+            sent.get_item(notice.at)?,
+            &notice.text,
+            plan.report.format.name(),
+        ))?;
         sent.set_item(notice.at, folded)?;
     }
     Ok(sent)
@@ -100,9 +113,17 @@ fn edit_function<'py>(
 /// `tuple[PartCut, ...]`.
 fn cuts<'py>(py: Python<'py>, cuts: &[PartCut]) -> PyResult<Bound<'py, PyTuple>> {
     let class = class!(py, "PartCut")?;
-    let values = cuts.iter().map(|PartCut { part, cut }| match cut {
-        Some(cut) => class.call1((part, cut.head, cut.tail, cut.marker, false)),
-        None => class.call1((part, 0, 0, "", true)),
+    let values = cuts.iter().map(|PartCut { path, cut }| {
+        let steps = path.iter().map(|step| match step {
+            Step::Key(key) => Ok(name_of(py, *key).clone().into_any()),
+            Step::Name(name) => Ok(name.into_pyobject(py)?.into_any()),
+            Step::Item(index) => Ok(index.into_pyobject(py)?.into_any()),
+        });
+        let path = PyTuple::new(py, steps.collect::<PyResult<Vec<_>>>()?)?;
+        match cut {
+            Some(cut) => class.call1((path, cut.head, cut.tail, cut.marker, false)),
+            None => class.call1((path, 0, 0, "", true)),
+        }
     });
     PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)
 }

@@ -10,6 +10,8 @@ use std::sync::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::format::Known;
+
 /// Parts shorter than this are always checked.
 const WORTH: usize = 256;
 
@@ -25,7 +27,7 @@ pub(super) struct Seen {
 }
 
 struct Checked {
-    end: usize,
+    known: Known,
     samples: Vec<usize>,
 }
 
@@ -36,28 +38,21 @@ impl Seen {
         }
     }
 
-    /// How many messages from the front are known to be in order. O(samples).
-    pub(super) fn known(&self, list: &Bound<'_, PyList>) -> usize {
+    /// What is known of the messages in front. O(samples).
+    pub(super) fn known(&self, list: &Bound<'_, PyList>) -> Option<Known> {
         if list.len() < WORTH {
-            return 0;
+            return None;
         }
         // A busy or broken memory only means checking again.
-        let Ok(slots) = self.slots.try_lock() else {
-            return 0;
-        };
-        match slots.get(slot(list)) {
-            Some(Some(checked))
-                if checked.end <= list.len() && samples(list, checked.end) == checked.samples =>
-            {
-                checked.end
-            }
-            _ => 0,
-        }
+        let slots = self.slots.try_lock().ok()?;
+        let checked = slots.get(slot(list))?.as_ref()?;
+        let end = checked.known.end;
+        (end <= list.len() && samples(list, end) == checked.samples).then_some(checked.known)
     }
 
-    /// Remembers that the messages before `end` are in order.
-    pub(super) fn remember(&self, list: &Bound<'_, PyList>, end: usize) {
-        if end < WORTH {
+    /// Remembers it.
+    pub(super) fn remember(&self, list: &Bound<'_, PyList>, known: Known) {
+        if known.end < WORTH {
             return;
         }
         let Ok(mut slots) = self.slots.try_lock() else {
@@ -67,8 +62,8 @@ impl Seen {
             slots.resize_with(SLOTS, || None);
         }
         slots[slot(list)] = Some(Checked {
-            end,
-            samples: samples(list, end),
+            known,
+            samples: samples(list, known.end),
         });
     }
 }

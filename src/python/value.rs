@@ -18,6 +18,7 @@ use super::names::{Names, name_of};
 use super::seen::Seen;
 use crate::cap::TextCut;
 use crate::error::{Error, Foreign, Misfit};
+use crate::format::Known;
 use crate::tokens::Keep;
 use crate::value::{History, Key, Lent, Text, Value};
 
@@ -390,11 +391,11 @@ impl<'py, 's> History for Messages<'py, 's> {
         }
     }
 
-    fn known(&self) -> usize {
+    fn known(&self) -> Option<Known> {
         self.seen.known(&self.list)
     }
 
-    fn remember(&self, end: usize) {
-        self.seen.remember(&self.list, end);
+    fn remember(&self, known: Known) {
+        self.seen.remember(&self.list, known);
     }
 }

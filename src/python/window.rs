@@ -18,7 +18,7 @@ use super::value::{Messages, Object};
 use crate::format::Format;
 use crate::plan::Plan;
 use crate::tokens::Counter;
-use crate::window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, ToolKeep, TrimTo};
+use crate::window::{Cap, Compat, Limits, NoticeRole, Overflow, Start, Thinking, ToolKeep, TrimTo};
 
 /// Histories whose roles have been checked, of all windows: what is lawful does not depend on a window.
 static SEEN: Seen = Seen::new();
@@ -89,8 +89,11 @@ impl Window {
         thinking: &str,
         compat: Option<&str>,
     ) -> PyResult<Self> {
-        // Chat Completions has no signed thinking; the option is read by the formats that have.
-        choice("thinking", thinking, &[("keep", ()), ("strip", ())])?;
+        let thinking = choice(
+            "thinking",
+            thinking,
+            &[("keep", Thinking::Keep), ("strip", Thinking::Strip)],
+        )?;
         let format = self::format(format)?;
         if let Some(compat) = compat {
             choice("compat", compat, &[("thena", ())])?;
@@ -165,6 +168,7 @@ impl Window {
                 on_overflow,
                 &[("raise", Overflow::Raise), ("keep", Overflow::Keep)],
             )?,
+            thinking,
             compat: None,
         };
         if tokens.is_some() && tokenizer.is_none() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use backcut::{Cap, Ceiling, Edit, Limits, NoticeRole, Overflow, Start, ToolKeep};
+use backcut::{Cap, Ceiling, Edit, Limits, NoticeRole, Overflow, Start, Step, ToolKeep};
 use serde_json::{Value as Raw, json};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -280,13 +280,13 @@ fn with_text(mut part: Raw, text: String) -> Raw {
 pub fn edited(message: &Raw, edit: &Edit) -> Raw {
     let mut sent = message.clone();
     if let Some(text) = message["content"].as_str() {
-        assert_eq!((edit.cuts.len(), edit.cuts[0].part), (1, None));
+        assert_eq!((edit.cuts.len(), edit.cuts[0].path.len()), (1, 1));
         sent["content"] = json!(edit.cuts[0].cut.unwrap().apply(text));
         return sent;
     }
     let mut content = Vec::new();
     for (k, part) in message["content"].as_array().unwrap().iter().enumerate() {
-        match edit.cuts.iter().find(|cut| cut.part == Some(k)) {
+        match edit.cuts.iter().find(|cut| cut.path[1] == Step::Item(k)) {
             None => content.push(part.clone()),
             Some(cut) => content.extend(
                 cut.cut

@@ -1,10 +1,9 @@
 //! Calls of an assistant message: `tool_calls`, and the legacy `function_call`.
 
-use super::{STRING_OR_NULL, string};
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
-use crate::facts::{Family, Role, Tie};
-use crate::format::misfit;
+use crate::facts::{Family, Links, Tie, Turn};
+use crate::format::{STRING_OR_NULL, id_at, misfit, string, text_or_json};
 use crate::value::{Key, Text, Value};
 
 /// The calls of an assistant message into `ties`, their cost into `meter`.
@@ -19,10 +18,7 @@ pub(super) fn read<V: Value>(
     }
     if let Some(call) = function_call {
         function(call, || "function_call".to_owned(), Key::Arguments, meter)?;
-        ties.push(Tie {
-            family: Family::Legacy,
-            id: None,
-        });
+        ties.push(Tie::new(Family::Legacy, None));
     }
     Ok(())
 }
@@ -59,10 +55,8 @@ fn listed<V: Value>(
             None => None,
         };
         function(said, at(kind), arguments, meter)?;
-        ties.push(Tie {
-            family: Family::Tool,
-            id: id.filter(|id| id.chars() > 0),
-        });
+        let id = id.filter(|id| id.chars() > 0);
+        ties.push(Tie::new(Family::Tool, id));
     }
     Ok(())
 }
@@ -92,55 +86,45 @@ fn function<V: Value>(
     };
     meter.call(name.as_ref())?;
     let Some(said) = said else { return Ok(()) };
-    if let Some(text) = said.text() {
-        meter.text(&text)?;
-    } else if let Some(json) = said.compact_json()? {
-        meter.text(&json)?;
-    } else {
-        let path = path() + "." + arguments.name();
-        let expected = "a string or a JSON value";
-        return Err(ReadError::Misfit(misfit(path, Some(said), expected)));
-    }
+    let at = || path() + "." + arguments.name();
+    meter.text(&text_or_json(said, at)?)?;
     Ok(())
 }
 
 /// The ties of a message alone, where nothing else of it is used: what is wrong with it does not matter.
-pub(crate) fn ties<V: Value>(
+pub(super) fn links<V: Value>(
     message: &V,
-    role: Role,
-    ties: &mut Vec<Tie<V::Text>>,
+    turn: Turn,
+    links: &mut Links<V::Text>,
 ) -> Result<(), Foreign> {
-    let tool = |value: &V, key| -> Result<Tie<V::Text>, Foreign> {
-        let id = if value.is_record() {
-            value.get(key)?
-        } else {
-            None
-        };
-        let id = id.and_then(|id| id.text()).filter(|id| id.chars() > 0);
-        Ok(Tie {
-            family: Family::Tool,
-            id,
-        })
-    };
-    let legacy = Tie {
-        family: Family::Legacy,
-        id: None,
-    };
-    match role {
-        Role::System | Role::Developer | Role::User => {}
-        Role::Tool => ties.push(tool(message, Key::ToolCallId)?),
-        Role::Function => ties.push(legacy),
-        Role::Assistant => {
+    match turn {
+        Turn::System | Turn::Developer | Turn::User => {}
+        Turn::Result => {
+            let is_tool = message
+                .get(Key::Role)?
+                .is_some_and(|role| role.word().is_some_and(|role| role == "tool"));
+            links.results.push(if is_tool {
+                Tie::new(Family::Tool, id_at(message, Key::ToolCallId)?)
+            } else {
+                Tie::new(Family::Legacy, None)
+            });
+        }
+        Turn::Model => {
             if let Some(calls) = message.get(Key::ToolCalls)? {
                 for call in (0..calls.list().unwrap_or(0)).map_while(|k| calls.item(k)) {
-                    ties.push(tool(&call, Key::Id)?);
+                    let id = if call.is_record() {
+                        id_at(&call, Key::Id)?
+                    } else {
+                        None
+                    };
+                    links.calls.push(Tie::new(Family::Tool, id));
                 }
             }
             if message
                 .get(Key::FunctionCall)?
                 .is_some_and(|call| call.is_record())
             {
-                ties.push(legacy);
+                links.calls.push(Tie::new(Family::Legacy, None));
             }
         }
     }

@@ -1,16 +1,17 @@
 //! Reading a message at a glance: nearly all are plain, and of a plain one characters and ties are had without holding on to
 //! anything. What is not plain, or wrong, is left to [`read`](super::read), field by field.
 
-use super::{Reading, Shorten};
-use crate::facts::{Family, Role, Tie};
+use super::{role_named, turn_of};
+use crate::facts::{Family, Links, Role, Tie, Turn};
+use crate::format::{Reading, Shorten};
 use crate::value::{Key, Lent, Text, Value};
 
 /// The role of a plain message and its characters, its ties into `ties`; `None`, and nothing in `ties`, if it is not plain.
 pub(crate) fn glance<V: Value>(
     message: &V,
     how: Reading,
-    ties: &mut Vec<Tie<V::Text>>,
-) -> Option<(Role, u64)> {
+    links: &mut Links<V::Text>,
+) -> Option<(Turn, u64)> {
     let (mut role, mut id, mut calls) = (None, None, None);
     // Characters of the content, and of what only an assistant says.
     let (mut content, mut more) = (None, 0);
@@ -18,7 +19,7 @@ pub(crate) fn glance<V: Value>(
     let looked = message.look(|key, value| {
         match key {
             Key::Role => {
-                role = value.word(Role::of);
+                role = value.word(role_named);
                 plain = role.is_some();
             }
             Key::Content => {
@@ -46,7 +47,7 @@ pub(crate) fn glance<V: Value>(
     let mut content = content.unwrap_or(0);
     let role = role.filter(|_| looked && plain)?;
     match role {
-        Role::System | Role::Developer | Role::User => {}
+        Role::System | Role::Developer | Role::User | Role::Model => {}
         Role::Tool | Role::Function => {
             if !how.shorten.leaves(role, content) {
                 return None;
@@ -57,20 +58,20 @@ pub(crate) fn glance<V: Value>(
                 Family::Legacy
             };
             let id = id.filter(|id| role == Role::Tool && id.chars() > 0);
-            ties.push(Tie { family, id });
+            links.results.push(Tie::new(family, id));
         }
         Role::Assistant => {
             content += more;
             if let Some(calls) = calls {
-                let Some(chars) = glance_at_calls(&calls, ties) else {
-                    ties.clear();
+                let Some(chars) = glance_at_calls(&calls, &mut links.calls) else {
+                    links.clear();
                     return None;
                 };
                 content += chars;
             }
         }
     }
-    Some((role, content as u64))
+    Some((turn_of(role), content as u64))
 }
 
 /// Characters of plain calls.
@@ -110,10 +111,7 @@ fn glance_at_calls<V: Value>(calls: &V, ties: &mut Vec<Tie<V::Text>>) -> Option<
             return None;
         }
         let id = id.filter(|id| id.chars() > 0);
-        ties.push(Tie {
-            family: Family::Tool,
-            id,
-        });
+        ties.push(Tie::new(Family::Tool, id));
     }
     Some(sum)
 }

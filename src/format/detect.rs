@@ -1,0 +1,217 @@
+//! Which format a history is in, where nobody said: the first message whose shape is one format's alone decides.
+//! `docs/rules.md`, section 1.
+
+use crate::error::{Error, Foreign};
+use crate::format::{Format, records, text_at};
+use crate::value::{History, Key, Lent, Text, Value};
+
+/// What is known of a history from an earlier look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Messages from the front that are known to be messages of `format`.
+    pub end: usize,
+    /// The format.
+    pub format: Format,
+    /// Messages from the front whose shape is known to decide nothing.
+    pub plain: usize,
+}
+
+/// The format of a history, and how many messages in front decide nothing. One whose messages are all plain is in
+/// `openai-chat`. O(messages up to the first that decides).
+pub(crate) fn detect<H: History>(history: &H) -> Result<(Format, usize), Error> {
+    let len = history.len();
+    let from = history.known().map_or(0, |known| known.plain.min(len));
+    for index in from..len {
+        if let Some(format) = hint(&history.message(index)?)? {
+            return Ok((format, index));
+        }
+    }
+    Ok((Format::OpenaiChat, len))
+}
+
+/// Roles that more than one format has.
+fn is_common(role: &str) -> bool {
+    matches!(role, "system" | "developer" | "user" | "assistant")
+}
+
+/// The format that a message's shape belongs to; `None` where it may be in several, or in none.
+pub(crate) fn hint<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
+    // At a glance: a role that all have, a text, and nothing else of note.
+    let (mut plain, mut role, mut text) = (true, false, false);
+    let looked = message.look(|key, value| {
+        match key {
+            Key::Role => role = value.word(|word| is_common(word).then_some(())).is_some(),
+            Key::Content => {
+                text = value.chars().is_some();
+                plain = text;
+            }
+            Key::Name | Key::Id => {}
+            Key::ToolCalls
+            | Key::FunctionCall
+            | Key::Kind
+            | Key::Type
+            | Key::Parts
+            | Key::Lc
+            | Key::StopReason => {
+                plain = value.is_null();
+            }
+            _ => {}
+        }
+        plain
+    });
+    if looked && plain && role && text {
+        return Ok(None);
+    }
+    if !message.is_record() {
+        return Ok(None);
+    }
+    by_shape(message)
+}
+
+fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
+    let word = |key| -> Result<Option<String>, Foreign> {
+        Ok(text_at(message, key)?.map(|text| text.as_str().into_owned()))
+    };
+    let has = |key| -> Result<bool, Foreign> { Ok(message.get(key)?.is_some()) };
+    let kind = word(Key::Kind)?;
+    if matches!(kind.as_deref(), Some("request" | "response")) {
+        return Ok(Format::of("pydantic-ai"));
+    }
+    let role = word(Key::Role)?;
+    let role = role.as_deref();
+    if role == Some("model") || (kind.is_none() && has(Key::Parts)?) {
+        return Ok(Format::of("gemini"));
+    }
+    let item = word(Key::Type)?;
+    let item = item.as_deref();
+    if is_pi(message, role, item)? {
+        return Ok(Format::of("pi"));
+    }
+    if matches!(role, Some("human" | "ai")) || has(Key::Lc)? {
+        return Ok(Format::of("langchain"));
+    }
+    if item.is_some_and(is_langchain) && (has(Key::Content)? || has(Key::Data)?) {
+        return Ok(Format::of("langchain"));
+    }
+    let content = message.get(Key::Content)?;
+    match item {
+        None => {}
+        // Anthropic's own reply is of type `message` too; its parts tell.
+        Some("message")
+            if content
+                .as_ref()
+                .is_none_or(|content| content.text().is_none()) => {}
+        Some(_) => return Ok(Format::of("openai-responses")),
+    }
+    if let Some(calls) = message.get(Key::ToolCalls)? {
+        let first = records(Some(&calls)).next();
+        let of_langchain = match first {
+            Some(call) => call.get(Key::Function)?.is_none() && call.get(Key::Args)?.is_some(),
+            None => false,
+        };
+        let name = if of_langchain {
+            "langchain"
+        } else {
+            "openai-chat"
+        };
+        return Ok(Format::of(name));
+    }
+    if matches!(role, Some("tool" | "function")) || has(Key::FunctionCall)? {
+        return Ok(Some(Format::OpenaiChat));
+    }
+    for part in records(content.as_ref()) {
+        if let Some(format) = by_part(&part)? {
+            return Ok(Some(format));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a message is Pi's: a bare one, or the entry of a session's log.
+fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Result<bool, Foreign> {
+    let of_pi = matches!(
+        role,
+        Some("toolResult" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
+    );
+    if of_pi || message.get(Key::StopReason)?.is_some() {
+        return Ok(true);
+    }
+    Ok(match item {
+        Some("message") => message
+            .get(Key::Message)?
+            .is_some_and(|inner| inner.is_record()),
+        Some("compaction") => text_at(message, Key::Summary)?.is_some(),
+        Some("custom") => role.is_none(),
+        Some(
+            "session"
+            | "model_change"
+            | "thinking_level_change"
+            | "branch_summary"
+            | "custom_message"
+            | "label"
+            | "session_info",
+        ) => true,
+        _ => false,
+    })
+}
+
+/// Whether the type of a message is one of LangChain's.
+fn is_langchain(item: &str) -> bool {
+    matches!(
+        item,
+        "human" | "ai" | "tool" | "system" | "function" | "developer" | "chat"
+    ) || item.ends_with("MessageChunk")
+}
+
+/// The format that a content part's shape belongs to.
+pub(crate) fn by_part<V: Value>(part: &V) -> Result<Option<Format>, Foreign> {
+    if !part.is_record() {
+        return Ok(None);
+    }
+    let kind = part.get(Key::Type)?;
+    let kind = kind.as_ref().and_then(Value::word);
+    let name = match kind.as_deref() {
+        Some("image_url" | "input_audio" | "file" | "refusal") => "openai-chat",
+        Some(
+            "tool_use" | "tool_result" | "redacted_thinking" | "server_tool_use" | "mcp_tool_use",
+        ) => "anthropic",
+        Some("thinking") if text_at(part, Key::ThinkingSignature)?.is_some() => "pi",
+        Some("thinking") if text_at(part, Key::Thinking)?.is_some() => "anthropic",
+        Some("image" | "document") if has_record(part, Key::Source)? => "anthropic",
+        Some(kind) if kind.ends_with("_tool_result") => "anthropic",
+        Some("toolCall") => "pi",
+        Some("image") if text_at(part, Key::Data)?.is_some() => "pi",
+        Some(
+            "input_text" | "output_text" | "input_image" | "input_file" | "summary_text"
+            | "reasoning_text",
+        ) => "openai-responses",
+        None if is_block_of_bedrock(part)? => "bedrock",
+        _ => return Ok(None),
+    };
+    Ok(Format::of(name))
+}
+
+fn has_record<V: Value>(part: &V, key: Key) -> Result<bool, Foreign> {
+    Ok(part.get(key)?.is_some_and(|value| value.is_record()))
+}
+
+/// Blocks of Bedrock's have no type: their one key names it.
+fn is_block_of_bedrock<V: Value>(part: &V) -> Result<bool, Foreign> {
+    for key in [
+        Key::Text,
+        Key::ToolUse,
+        Key::ToolResult,
+        Key::ReasoningContentCamel,
+        Key::Image,
+        Key::Document,
+        Key::Video,
+        Key::CachePoint,
+        Key::GuardContent,
+        Key::CitationsContent,
+    ] {
+        if part.get(key)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
