@@ -17,7 +17,16 @@ PICTURE = "iVBORw0KGgo" * 20
 """A picture in base64: its length must count nowhere."""
 
 _WORDS = (
-    *("read the file and tell me ", "the build fails with ", "ok. ", "see line 42: ", "日本語の説明です。", "수정했습니다. ", "👩\u200d👩\u200d👧 family ", "🇩🇪 Größe "),
+    *(
+        "read the file and tell me ",
+        "the build fails with ",
+        "ok. ",
+        "see line 42: ",
+        "日本語の説明です。",
+        "수정했습니다. ",
+        "👩\u200d👩\u200d👧 family ",
+        "🇩🇪 Größe ",
+    ),
     *("e\u0301tude ", '{"ok": true} ', "\n\n```py\nprint(1)\n```\n", "x" * 30, "漢字", "𠀋 ", "<|endoftext|>", "tab\there "),
 )
 _KEYS = ("path", "query", "größe", "行", "limit")
@@ -188,7 +197,7 @@ def _match(result: Tie, open_calls: Sequence[Tie]) -> Tie | None:
 
 
 def batches(turns: Sequence[Turn], merges: bool) -> Iterator[tuple[list[Turn], list[Turn], bool]]:
-    """Each turn of the model (with those that continue it, where they merge), the run of results behind it, whether the run reaches the end."""
+    """Each turn of the model (with those that continue it, where they merge), the run of results behind it, whether that is the end."""
     at = 0
     while at < len(turns):
         if turns[at].kind != "model":
@@ -252,13 +261,13 @@ def inserted(messages: list[Any], at: int, *new: Any) -> list[Any]:
 Damage = Callable[[list[Any], Random], list[Any] | None]
 
 
-def broken(messages: Sequence[Any], random: Random, ways: Mapping[str, Damage], copy: Callable[[Any], Any] = deepcopy) -> tuple[str, list[Any]]:
+def broken(messages: Sequence[Any], random: Random, ways: Mapping[str, Damage]) -> tuple[str, list[Any]]:
     """A copy broken in one of ``ways`` that this history offers; "nothing" where it offers none."""
     for name in random.sample(sorted(ways), len(ways)):
-        made = ways[name]([copy(message) for message in messages], random)
+        made = ways[name](deepcopy(list(messages)), random)
         if made is not None:
             return name, made
-    return "nothing", [copy(message) for message in messages]
+    return "nothing", deepcopy(list(messages))
 
 
 def pick(random: Random, items: Sequence[Any]) -> Any:
@@ -270,7 +279,7 @@ def pick(random: Random, items: Sequence[Any]) -> Any:
 
 
 class Piece(NamedTuple):
-    """A bit of a message. ``role`` is its frame, ``frame``/``media`` weigh ``weight`` tokens, ``sealed`` is opaque text, ``result`` opens a result."""
+    """A bit of a message: text, call, sealed (opaque text, for tokens alone), role and result (frames), media and frame (``weight`` tokens)."""
 
     kind: str
     text: str = ""

@@ -50,7 +50,11 @@ FORMS = ("data", "lc", "type", "role", *(("objects",) if OBJECTS else ()))
 """How a history is held: {type, data}, {lc, id, kwargs}, {type, content}, {role, content}, objects."""
 
 _CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage", "system": "SystemMessage", "function": "FunctionMessage"}
-_KINDS = {name.removesuffix("Message").lower(): kind for kind, name in _CLASSES.items()} | {"user": "human", "assistant": "ai", "developer": "system"}
+_KINDS = {name.removesuffix("Message").lower(): kind for kind, name in _CLASSES.items()} | {
+    "user": "human",
+    "assistant": "ai",
+    "developer": "system",
+}
 
 
 def _read(message: Any) -> tuple[str, Any]:
@@ -195,10 +199,12 @@ def dressed(messages: Sequence[Message], form: str) -> list[Any]:
             return [{"type": message["type"], "data": message} for message in messages]
         case "lc":
             module = ["langchain", "schema", "messages"]
-            rest = [{key: value for key, value in message.items()} for message in messages]
-            return [{"lc": 1, "type": "constructor", "id": [*module, _class(message["type"])], "kwargs": message} for message in rest]
+            return [{"lc": 1, "type": "constructor", "id": [*module, _class(message["type"])], "kwargs": message} for message in messages]
         case "role":
-            return [{"role": message["type"].removesuffix("MessageChunk").lower()} | {k: v for k, v in message.items() if k != "type"} for message in messages]
+            return [
+                {"role": message["type"].removesuffix("MessageChunk").lower()} | {k: v for k, v in message.items() if k != "type"}
+                for message in messages
+            ]
         case "objects":
             from langchain_core.messages import messages_from_dict
 
@@ -225,7 +231,12 @@ def _ai(random: Random, step: Step, blocks: bool) -> Message:
     """A turn of the model: its lists of calls, and in ``blocks`` the provider's own blocks, which repeat them."""
     invalid = [call for call in step.calls if chance(random, 8)]
     valid = [call for call in step.calls if call not in invalid]
-    message: Message = {"type": "AIMessageChunk" if chance(random, 5) else "ai", "content": step.text, "additional_kwargs": {}, "response_metadata": {}}
+    message: Message = {
+        "type": "AIMessageChunk" if chance(random, 5) else "ai",
+        "content": step.text,
+        "additional_kwargs": {},
+        "response_metadata": {},
+    }
     if chance(random, 50):
         message |= {"id": "run-1", "name": None, "usage_metadata": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}}
     message["tool_calls"] = [{"name": c.name, "args": c.arguments, "id": c.id, "type": "tool_call"} for c in valid]
@@ -253,7 +264,13 @@ def _thought(text: str) -> Message:
 
 
 def _tool(random: Random, call: Call) -> Message:
-    message: Message = {"type": "tool", "content": _text(random, call.answer), "tool_call_id": call.id, "name": call.name, "status": "success"}
+    message: Message = {
+        "type": "tool",
+        "content": _text(random, call.answer),
+        "tool_call_id": call.id,
+        "name": call.name,
+        "status": "success",
+    }
     return message | ({"artifact": {"raw": "x" * 60}} if chance(random, 20) else {})
 
 
@@ -357,7 +374,9 @@ def _late(messages: list[Any], random: Random) -> list[Any] | None:
 
 def _interrupted(messages: list[Any], random: Random) -> list[Any] | None:
     at = pick(random, _results(messages))
-    new: Message = random.choice([{"type": "human", "content": "wait"}, {"type": "system", "content": "news"}, {"type": "ai", "content": "hm"}])
+    new: Message = random.choice(
+        [{"type": "human", "content": "wait"}, {"type": "system", "content": "news"}, {"type": "ai", "content": "hm"}]
+    )
     return None if at is None else inserted(messages, at, _like(messages[at], new))
 
 
@@ -384,7 +403,11 @@ def _command(messages: list[Any], random: Random) -> list[Any] | None:
     if at is None:
         return None
     if isinstance(messages[at], Mapping) and "lc" in messages[at]:
-        return inserted(messages, at, {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "RemoveMessage"], "kwargs": {"id": "m"}})
+        return inserted(
+            messages,
+            at,
+            {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "RemoveMessage"], "kwargs": {"id": "m"}},
+        )
     return inserted(messages, at, _like(messages[at], {"type": "remove", "content": "", "id": "m"}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -109,7 +110,12 @@ def _is_model(item: Any) -> bool:
     kind = _type(item)
     if kind == "message":
         return bool(get(item, "role") == "assistant")
-    return kind in _CALLS or kind in _HOSTED or kind in ("reasoning", "compaction", "item_reference") or (kind in _RESULTS and not _is_result(item))
+    return (
+        kind in _CALLS
+        or kind in _HOSTED
+        or kind in ("reasoning", "compaction", "item_reference")
+        or (kind in _RESULTS and not _is_result(item))
+    )
 
 
 def _walk(items: Sequence[Any]) -> tuple[list[str], bool]:
@@ -139,7 +145,8 @@ def _walk(items: Sequence[Any]) -> tuple[list[str], bool]:
         elif kind in _RESULTS:
             result = _result_tie(item)
             match = next(
-                (o for o in opened if o[2].family == result.family and (set(o[2].ids) & set(result.ids) or not (o[2].ids or result.ids))), None
+                (o for o in opened if o[2].family == result.family and (set(o[2].ids) & set(result.ids) or not (o[2].ids or result.ids))),
+                None,
             )
             if not result.ids and not result.family.startswith("tool_search"):
                 found.append(f"item {index}: {kind} without id")
@@ -190,12 +197,15 @@ def _shape(items: Sequence[Any]) -> Iterator[str]:
             yield f"item {index}: compaction_trigger is not last"
         elif kind == "additional_tools" and get(item, "role") != "developer":
             yield f"item {index}: additional_tools is no developer's"
-        elif kind == "mcp_call" and (request := get(item, "approval_request_id")):
-            if not any(_type(old) == "mcp_approval_request" and get(old, "id") == request for old in items[:index]):
-                yield f"item {index}: mcp_call points to a request that is not there"
-        if caller := get(get(item, "caller", {}), "caller_id"):
-            if not any(_type(old) == "program" and get(old, "call_id") == caller for old in items[:index]):
-                yield f"item {index}: a call of a program that is not there"
+        elif kind == "mcp_call" and not _stands(items[:index], "mcp_approval_request", "id", get(item, "approval_request_id")):
+            yield f"item {index}: mcp_call points to a request that is not there"
+        if not _stands(items[:index], "program", "call_id", get(get(item, "caller", {}), "caller_id")):
+            yield f"item {index}: a call of a program that is not there"
+
+
+def _stands(items: Sequence[Any], kind: str, key: str, wanted: Any) -> bool:
+    """Whether what is pointed to, if anything, is there."""
+    return not wanted or any(_type(item) == kind and get(item, key) == wanted for item in items)
 
 
 def problems(messages: Sequence[Any]) -> list[str]:
@@ -329,12 +339,26 @@ class _Maker:
         random = self.random
         kind = random.choice([*_HOSTED, "tool_search", "shell"])
         if kind == "tool_search":
-            call = {"type": "tool_search_call", "id": self.id("tsc"), "call_id": None, "execution": "server", "arguments": {"queries": ["x"]}}
+            call = {
+                "type": "tool_search_call",
+                "id": self.id("tsc"),
+                "call_id": None,
+                "execution": "server",
+                "arguments": {"queries": ["x"]},
+            }
             output = {"type": "tool_search_output", "id": self.id("tso"), "call_id": None, "execution": "server", "tools": [_TOOL]}
             return [call, output] if chance(random, 50) else [call]
         if kind == "shell":
             place = {"type": "container_reference", "container_id": "cntr_1"}
-            return [{"type": "shell_call", "id": self.id("sh"), "call_id": self.id("hosted"), "action": {"commands": ["ls"]}, "environment": place}]
+            return [
+                {
+                    "type": "shell_call",
+                    "id": self.id("sh"),
+                    "call_id": self.id("hosted"),
+                    "action": {"commands": ["ls"]},
+                    "environment": place,
+                }
+            ]
         item: Message = {"type": kind, "id": self.id(kind[:2]), "status": "completed"}
         more: dict[str, Message] = {
             "mcp_call": {"server_label": "m", "name": "ask", "arguments": compact(arguments(random)), "output": words(random)},
@@ -374,7 +398,9 @@ class _Maker:
             case "local_shell_call":
                 own = self.id("lsh")
                 answer = random.choice([{"id": call.id}, {"id": own}, {"id": self.id("lso"), "call_id": call.id}])
-                return ids | {"id": own, "action": {"type": "exec", "command": ["ls", call.name], "env": {}}}, answer | {"output": call.answer}
+                return ids | {"id": own, "action": {"type": "exec", "command": ["ls", call.name], "env": {}}}, answer | {
+                    "output": call.answer
+                }
             case "shell_call":
                 done = {"stdout": call.answer, "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
                 return asked | {"action": {"commands": ["ls"]}, "status": "completed"}, ids | {"output": [done], "max_output_length": 100}
@@ -419,7 +445,13 @@ class _Maker:
             self.items.append(outputs[call.id])
         for call, family in zip(step.calls, chosen, strict=True):
             if family == "mcp_approval_request" and all(each.answered for each in step.calls):
-                done = {"type": "mcp_call", "id": self.id("mcp"), "server_label": "m", "name": call.name, "arguments": compact(call.arguments)}
+                done = {
+                    "type": "mcp_call",
+                    "id": self.id("mcp"),
+                    "server_label": "m",
+                    "name": call.name,
+                    "arguments": compact(call.arguments),
+                }
                 self.items.append(done | {"output": call.answer, "approval_request_id": f"mcpr_{call.id}"})
         if not last and chance(random, 4):
             self.items.append({"type": "additional_tools", "role": "developer", "tools": [_TOOL]})
@@ -472,7 +504,9 @@ def _outputs(items: list[Any], settled: bool = False) -> list[int]:
     """Outputs by id; ``settled``: with a user's message behind them, so that their calls are no live end without them."""
     asked = [i for i, item in enumerate(items) if get(item, "role") == "user"]
     return [
-        i for i, item in enumerate(items) if _type(item) in _RESULTS and _result_tie(item).ids and (not settled or (asked and asked[-1] > i))
+        i
+        for i, item in enumerate(items)
+        if _type(item) in _RESULTS and _result_tie(item).ids and (not settled or (asked and asked[-1] > i))
     ]
 
 
@@ -534,7 +568,7 @@ def _late(items: list[Any], random: Random) -> list[Any] | None:
     if any(_type(item) in _CALLS and ids & set(_call_tie(item).ids) for item in items[at:to]):
         return None
     made = moved(items, at, to)
-    return made if not any(_type(a) == "reasoning" and not _is_model(b) for a, b in zip(made, made[1:], strict=False)) else None
+    return made if not any(_type(a) == "reasoning" and not _is_model(b) for a, b in pairwise(made)) else None
 
 
 def _unfollowed(items: list[Any], random: Random) -> list[Any] | None:
@@ -601,5 +635,3 @@ _WAYS: dict[str, Damage] = {
 def breakages(messages: Sequence[Any], random: Random) -> tuple[str, list[Any]]:
     """A broken copy, and the name of the damage: see ``HARMLESS``."""
     return broken(messages, random, _WAYS)
-
-

@@ -156,7 +156,12 @@ def pieces(messages: Sequence[Any]) -> list[tuple[str, ...]]:
 # Histories.
 
 _USAGE = {"input": 3, "output": 88, "cacheRead": 0, "cacheWrite": 4442, "totalTokens": 4533}
-_APIS = (("anthropic-messages", "anthropic"), ("openai-responses", "openai"), ("google-generative-ai", "google"), ("bedrock-converse-stream", "amazon-bedrock"))
+_APIS = (
+    ("anthropic-messages", "anthropic"),
+    ("openai-responses", "openai"),
+    ("google-generative-ai", "google"),
+    ("bedrock-converse-stream", "amazon-bedrock"),
+)
 
 
 def _user(random: Random, text: str) -> Message:
@@ -183,7 +188,15 @@ def _aside(random: Random) -> Message:
 
 
 def _assistant(api: tuple[str, str], content: list[Message], reason: str) -> Message:
-    message = {"role": "assistant", "content": content, "api": api[0], "provider": api[1], "model": "m", "usage": _USAGE, "stopReason": reason}
+    message = {
+        "role": "assistant",
+        "content": content,
+        "api": api[0],
+        "provider": api[1],
+        "model": "m",
+        "usage": _USAGE,
+        "stopReason": reason,
+    }
     return message | ({"errorMessage": "Request was aborted."} if reason in ("aborted", "error") else {})
 
 
@@ -210,7 +223,14 @@ def _result(random: Random, call: Call) -> Message:
         content.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
     if chance(random, 4):
         content = []
-    return {"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "content": content, "details": {"raw": "x" * 50}, "isError": chance(random, 10)}
+    return {
+        "role": "toolResult",
+        "toolCallId": call.id,
+        "toolName": call.name,
+        "content": content,
+        "details": {"raw": "x" * 50},
+        "isError": chance(random, 10),
+    }
 
 
 def history(random: Random, *, turns: int, live: bool = False) -> list[Message]:
@@ -258,7 +278,12 @@ def wrap(messages: Sequence[Any]) -> list[Message]:
             entries.append(dict(unsent[k // 7 % len(unsent)]))
         match message["role"]:
             case "compactionSummary":
-                entry = {"type": "compaction", "summary": message["summary"], "firstKeptEntryId": "e0", "tokensBefore": message["tokensBefore"]}
+                entry = {
+                    "type": "compaction",
+                    "summary": message["summary"],
+                    "firstKeptEntryId": "e0",
+                    "tokensBefore": message["tokensBefore"],
+                }
             case "branchSummary":
                 entry = {"type": "branch_summary", "summary": message["summary"], "fromId": message["fromId"]}
             case "custom":

@@ -80,10 +80,12 @@ def _shape(messages: Sequence[Any]) -> Iterator[str]:
     for index, message in enumerate(messages):
         if get(message, "kind") not in ("request", "response"):
             yield f"message {index}: no such kind"
-        if get(message, "kind") == "request" and not _parts(message) and not get(message, "instructions"):
+        if get(message, "kind") == "request" and not _parts(message) and not get(message, "instructions") and index < len(messages) - 1:
             yield f"message {index}: request that says nothing"
         for part in _parts(message):
-            ours = _kind(part) in ("tool-call", "builtin-tool-call", "builtin-tool-return") or any(part is each for each in _answers(message))
+            ours = _kind(part) in ("tool-call", "builtin-tool-call", "builtin-tool-return") or any(
+                part is each for each in _answers(message)
+            )
             if ours and not get(part, "tool_call_id"):
                 yield f"message {index}: {_kind(part)} without id"
             if _kind(part) in ("tool-call", "builtin-tool-call", "builtin-tool-return") and get(message, "kind") == "request":
@@ -161,7 +163,7 @@ def anatomy(message: Any) -> Iterator[Piece]:
             yield Piece("call", plain(get(part, "args")), get(part, "tool_name", ""))
         elif kind == "file":
             yield _medium(content)
-        elif kind == "retry-prompt":
+        elif kind in ("retry-prompt", "retry-feedback"):
             yield from text_piece(plain(content))
         elif content is not None:
             yield from _said(content)
@@ -207,8 +209,17 @@ def _request(parts: list[Message], instructions: str | None) -> Message:
 
 
 def _retry(random: Random, tool: str | None, call_id: str) -> Message:
+    """A retry, as the library wrote it up to 2.x, or what has taken its place where it answers no call."""
     wrong = [{"type": "missing", "loc": ["path"], "msg": "Field required", "input": {}}]
-    return {"content": random.choice([words(random), wrong]), "tool_name": tool, "tool_call_id": call_id, **_WHEN, "part_kind": "retry-prompt"}
+    if tool is None and chance(random, 50):
+        return {"content": words(random), "retry": {"cause": "model_retry"}, **_WHEN, "part_kind": "retry-feedback"}
+    return {
+        "content": random.choice([words(random), wrong]),
+        "tool_name": tool,
+        "tool_call_id": call_id,
+        **_WHEN,
+        "part_kind": "retry-prompt",
+    }
 
 
 def _answer(random: Random, call: Call) -> Message:
@@ -290,7 +301,9 @@ def history(random: Random, *, turns: int, live: bool = False, form: str | None 
     """A sound history of ``turns`` turns of the model, in any of ``FORMS``."""
     maker = _Maker(random)
     steps = plot(random, turns, live, Ids(random, "pyd_ai_{}".format))
-    system = [{"content": words(random), **_WHEN, "dynamic_ref": None, "part_kind": "system-prompt"} for _ in range(random.choice([0, 1, 1, 2]))]
+    system = [
+        {"content": words(random), **_WHEN, "dynamic_ref": None, "part_kind": "system-prompt"} for _ in range(random.choice([0, 1, 1, 2]))
+    ]
     said = False
     for number, step in enumerate(steps):
         then = steps[number + 1] if number + 1 < len(steps) else None
@@ -335,7 +348,7 @@ def _without(messages: list[Any], index: int, part: Any) -> list[Any]:
 
 
 def _results(messages: list[Any], settled: bool = False) -> list[tuple[int, Any]]:
-    """Answers with the index of their request; ``settled``: with a user's request behind, so that their calls are no live end without them."""
+    """Answers with the index of their request; ``settled``: with a user's request behind, so that without them no call is at a live end."""
     last = max((turn.index for turn in _turns(messages) if turn.kind == "user"), default=-1)
     return [(i, part) for i, message in enumerate(messages) for part in _answers(message) if not settled or last > i]
 
@@ -428,7 +441,7 @@ def _plain_retry(messages: list[Any], random: Random) -> list[Any] | None:
 
 
 def _empty(messages: list[Any], random: Random) -> list[Any] | None:
-    at = pick(random, [i for i, message in enumerate(messages) if get(message, "kind") == "request"])
+    at = pick(random, [i for i, message in enumerate(messages[:-1]) if get(message, "kind") == "request"])
     if at is None:
         return None
     _set(messages[at], "parts", [])
