@@ -279,7 +279,7 @@ def pick(random: Random, items: Sequence[Any]) -> Any:
 
 
 class Piece(NamedTuple):
-    """A bit of a message: text, call, sealed (opaque text, for tokens alone), role and result (frames), media and frame (``weight`` tokens)."""
+    """A bit of a message: text, call, sealed (opaque, for tokens alone), role and result (frames), media and frame (``weight`` tokens)."""
 
     kind: str
     text: str = ""
