@@ -15,7 +15,7 @@ import pytest
 from wires import clones, langchain, openai_responses, pi, pydantic_ai
 
 MODULES = [openai_responses, pi, langchain, pydantic_ai, clones]
-SEEDS = range(400)
+SEEDS = range(200)
 
 every_format = pytest.mark.parametrize("wire", MODULES, ids=lambda wire: wire.__name__.removeprefix("wires."))
 
@@ -54,7 +54,7 @@ def test_the_same_seed_makes_the_same(wire: ModuleType) -> None:
 @every_format
 def test_no_damage_goes_unnoticed(wire: ModuleType) -> None:
     seen: Counter[str] = Counter()
-    for seed in range(4 * len(SEEDS)):
+    for seed in range(8 * len(SEEDS)):
         history = made(wire, seed, live=seed % 3 == 0)
         name, broken = damaged(wire, history, seed)
         seen[name] += 1
@@ -80,7 +80,8 @@ def test_the_input_is_never_touched(wire: ModuleType) -> None:
 @every_format
 def test_long_runs_of_the_agent_are_frequent(wire: ModuleType) -> None:
     """Tails that need their task: many messages behind the last one of the user's."""
-    tails = [sum(bool(text) for text in wire.pieces(made(wire, seed))) - _last_user(wire, made(wire, seed)) for seed in SEEDS]
+    histories = [made(wire, seed) for seed in SEEDS]
+    tails = [len(history) - _last_user(wire, history) for history in histories]
     assert sum(tail > 10 for tail in tails) > len(SEEDS) / 5
 
 
@@ -88,7 +89,39 @@ def _last_user(wire: ModuleType, history: list[Any]) -> int:
     """Index of the last plain message of the user's."""
     if wire is openai_responses:
         return max(i for i, item in enumerate(history) if item.get("role") == "user")
-    return max(turn.index for turn in wire._turns(history) if turn.kind == "user")
+    return max(int(turn.index) for turn in wire._turns(history) if turn.kind == "user")
+
+
+KINDS = {
+    openai_responses: {
+        *("user", "assistant", "additional_tools", "reasoning", "compaction", "compaction_trigger", "item_reference"),
+        *openai_responses._CALLS,
+        *openai_responses._RESULTS,
+        *openai_responses._HOSTED,
+    },
+    pi: {"user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary"},
+    langchain: {"human", "ai", "tool", "system", "function"},
+    pydantic_ai: {
+        *("system-prompt", "user-prompt", "tool-return", "retry-prompt", "retry-feedback"),
+        *("text", "thinking", "tool-call", "builtin-tool-call", "builtin-tool-return", "file"),
+    },
+    clones: {"system", "user", "assistant", "tool"},
+}
+
+
+@every_format
+def test_every_kind_is_made(wire: ModuleType) -> None:
+    seen: set[str] = set()
+    for seed in range(4 * len(SEEDS)):
+        for message in made(wire, seed, **({"form": "data"} if wire is langchain else {"form": "json"} if wire is pydantic_ai else {})):
+            if wire is pydantic_ai:
+                seen |= {part["part_kind"] for part in message["parts"]}
+            elif wire is langchain:
+                seen.add(langchain._read(message)[0])
+            else:
+                kind = message.get("type", "message")
+                seen.add(message["role"] if kind == "message" else kind)
+    assert seen >= KINDS[wire], KINDS[wire] - seen
 
 
 @every_format
@@ -175,7 +208,7 @@ def test_sizes_by_hand(wire: ModuleType, message: Any, chars: int, tokens: int) 
 _USER = {"role": "user", "content": "go"}
 _CALL = {"type": "function_call", "call_id": "a", "name": "go", "arguments": "{}"}
 _OUTPUT = {"type": "function_call_output", "call_id": "a", "output": "done"}
-_SEARCH = {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}}
+_SEARCH: dict[str, Any] = {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}}
 _PROGRAM = {"type": "program", "call_id": "p", "code": "x", "fingerprint": "f"}
 _BY_PROGRAM = {"caller": {"type": "program", "caller_id": "p"}}
 _REASONING = {"type": "reasoning", "id": "rs", "summary": []}

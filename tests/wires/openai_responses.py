@@ -415,8 +415,8 @@ class _Maker:
                 return search, ids | {"execution": "client", "status": "completed", "tools": [_TOOL]}
             case "mcp_approval_request":
                 own = f"mcpr_{call.id}"
-                answer = {"approval_request_id": own, "approve": True}
-                return {"id": own, "server_label": "m", "name": call.name, "arguments": text}, answer
+                asked = {"id": own, "server_label": "m", "name": call.name, "arguments": text}
+                return asked, {"approval_request_id": own, "approve": True}
             case "program":
                 return asked | {"code": "await tools.read()", "fingerprint": "fp"}, ids | {"result": call.answer, "status": "completed"}
         name = {"name": call.name, "arguments": text if chance(random, 80) else compact(given)}

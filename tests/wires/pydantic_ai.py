@@ -266,8 +266,8 @@ class _Maker:
             thought = {"content": step.thinking, "id": None, "signature": signature, "provider_name": self.provider if signature else None}
             parts.append({**thought, "provider_details": None, "part_kind": "thinking"})
         if self.builtins and chance(random, 25):
-            call, result = self.builtin()
-            parts.append(call)
+            asked, result = self.builtin()
+            parts.append(asked)
             if last or chance(random, 75):
                 parts.append(result)
             else:
@@ -278,8 +278,8 @@ class _Maker:
             parts.append({"content": dict(_PICTURE), "id": None, "provider_name": None, "part_kind": "file"})
         for call in step.calls:
             args: Any = call.arguments if chance(random, 50) else compact(call.arguments)
-            asked = {"tool_name": call.name, "args": args or None, "tool_call_id": call.id, "id": None, "provider_details": None}
-            parts.append({**asked, "part_kind": "tool-call"})
+            own = {"tool_name": call.name, "args": args or None, "tool_call_id": call.id, "id": None, "provider_details": None}
+            parts.append({**own, "part_kind": "tool-call"})
         self.response(parts)
 
     def results(self, step: Step, then: Step | None) -> bool:
