@@ -16,7 +16,12 @@ from backcut.edit import apply_plan, edit_message, fold_notice, with_field
 from support import get, snapshot
 
 MARKER = "\n… [truncated]"
-WHOLE = (PartCut(None, 3, 0, MARKER, False),)
+WHOLE = (PartCut(("content",), 3, 0, MARKER, False),)
+CUTS = (
+    PartCut(("content", 1, "text"), 2, 1, "--", False),
+    PartCut(("content", 3), 0, 6, "", False),
+    PartCut(("content", 4), 0, 0, "", True),
+)
 LONG = "abcdefghij" * 3
 
 
@@ -164,7 +169,7 @@ def test_a_part_is_cut_in_a_copy_and_the_others_are_shared(kind: Any) -> None:
     parts = [{"type": "text", "text": "kept"}, cached, image, "a plain string", {"type": "text", "text": "behind"}]
     message = kind("tool", parts, [1])
     before = snapshot(message)
-    twin = edit_message(message, (PartCut(1, 2, 1, "--", False), PartCut(3, 0, 6, "", False), PartCut(4, 0, 0, "", True)))
+    twin = edit_message(message, CUTS)
     content = get(twin, "content")
     assert content == [parts[0], {"type": "text", "text": "ab--j", "cache_control": image}, image, "string"]
     assert content[0] is parts[0]
@@ -182,7 +187,7 @@ class TextPart:
 @pytest.mark.parametrize("make", [dict, TextPart, types.SimpleNamespace, lambda text: types.MappingProxyType({"text": text})])
 def test_parts_may_be_of_any_kind(make: Any) -> None:
     part, other = make(text=LONG), make(text="other")
-    twin = edit_message({"role": "tool", "content": [other, part]}, (PartCut(1, 1, 1, "…", False),))
+    twin = edit_message({"role": "tool", "content": [other, part]}, (PartCut(("content", 1, "text"), 1, 1, "…", False),))
     assert get(twin["content"][1], "text") == "a…j"
     assert twin["content"][0] is other
     assert get(part, "text") == LONG
@@ -269,7 +274,7 @@ def test_an_object_that_keeps_its_fields_elsewhere_is_not_changed_through_its_co
 
 def test_tuples_of_parts_stay_tuples() -> None:
     parts = ({"type": "text", "text": LONG}, "other")
-    twin = edit_message({"role": "tool", "content": parts}, (PartCut(0, 1, 0, "", False),))
+    twin = edit_message({"role": "tool", "content": parts}, (PartCut(("content", 0, "text"), 1, 0, "", False),))
     assert twin["content"] == ({"type": "text", "text": "a"}, "other")
     assert fold_notice({"role": "user", "content": parts}, "N")["content"] == ({"type": "text", "text": "N"}, *parts)
 
@@ -287,12 +292,12 @@ def test_tuples_of_parts_stay_tuples() -> None:
     ],
 )
 def test_what_stays_of_a_text(head: int, tail: int, marker: str, expected: str) -> None:
-    assert edit_message({"content": "abcdefghij"}, (PartCut(None, head, tail, marker, False),)) == {"content": expected}
+    assert edit_message({"content": "abcdefghij"}, (PartCut(("content",), head, tail, marker, False),)) == {"content": expected}
 
 
 def test_code_points_are_counted_in_the_text_as_it_is() -> None:
     text = "\ud83dé\U0001f600\udc00z"
-    twin = edit_message({"content": text}, (PartCut(None, 3, 2, "|", False),))
+    twin = edit_message({"content": text}, (PartCut(("content",), 3, 2, "|", False),))
     assert twin["content"] == "\ud83dé\U0001f600|\udc00z"
 
 
