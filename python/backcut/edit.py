@@ -7,7 +7,6 @@ with the message that came in, and that one is never touched.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +175,8 @@ def _edit(thing: Any, edits: list[tuple[tuple[str | int, ...], PartCut]], key: s
 def _cut(value: Any, cut: PartCut, key: str | int | None) -> Any:
     if isinstance(value, str):
         return value[: cut.head] + cut.marker + value[len(value) - cut.tail :]
+    import json  # few formats have results that are no texts
+
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     short = text[: cut.head] + cut.marker + text[len(text) - cut.tail :]
     return {"output": short} if key in ("response", "json") else short
