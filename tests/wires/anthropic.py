@@ -144,6 +144,8 @@ def problems(messages: Sequence[Message]) -> list[str]:
     """Every reason to refuse the array, each with the index of its message."""
     if not messages:
         return ["0: no message"]
+    if len(messages) > 100_000:
+        return ["100000: more messages than are taken"]
     found = [problem for i, message in enumerate(messages) for problem in _one(i, message, i == len(messages) - 1)]
     if not WIRE.is_plain(messages[0]):
         found.append("0: the first message is no plain user turn")
@@ -242,9 +244,9 @@ class _Writer:
             return call, {"type": "mcp_tool_result", "tool_use_id": name, "is_error": False, "content": content}
         name = f"srvtoolu_{self.server_ids}"
         tool = self.random.choice(list(_SERVERS))
-        kind, content = _SERVERS[tool]
+        kind, found = _SERVERS[tool]
         call = {"type": "server_tool_use", "id": name, "name": tool, "input": common.arguments(self.random)}
-        return call, {"type": kind, "tool_use_id": name, "content": content(self.random)}
+        return call, {"type": kind, "tool_use_id": name, "content": found(self.random)}
 
     def model(self, parts: list[Part]) -> None:
         """One message, or two in a row."""
@@ -321,7 +323,10 @@ class _Writer:
                 self.model([*said, call, result, *calls])
                 self.results(calls)
             case 1:
-                self.messages += [{"role": "assistant", "content": [*said, call]}, {"role": "assistant", "content": [result, *self.speech()]}]
+                self.messages += [
+                    {"role": "assistant", "content": [*said, call]},
+                    {"role": "assistant", "content": [result, *self.speech()]},
+                ]
                 calls = self.calls()
                 self.model(calls)
                 self.results(calls)

@@ -63,8 +63,6 @@ def _one(i: int, message: Message) -> Iterator[str]:
     has_text = any("text" in part for part in parts)
     if any("document" in part for part in parts) and not has_text:
         yield f"{i}: a document without a text beside it"
-    if WIRE.has_result(message) and any("document" in part or "video" in part for part in parts):
-        yield f"{i}: a document or a video beside results"
     yield from _server(i, message)
 
 
@@ -86,7 +84,8 @@ def _server(i: int, message: Message) -> Iterator[str]:
 def problems(messages: Sequence[Message]) -> list[str]:
     """Every reason to refuse the array, each with the index of its message.
 
-    The strictest of the families counts in one thing: nothing stands in front of results.
+    Where the families of models differ, what one of them takes passes: texts, pictures and documents behind results.
+    But nothing may stand in front of results: Claude refuses it, and nobody needs it.
     """
     if not messages:
         return ["0: no message"]
@@ -333,7 +332,8 @@ _DAMAGES: dict[str, common.Damage] = common.damages(WIRE) | {
     )
 }
 DAMAGES = tuple(_DAMAGES)
-HARMLESS = (common.HARMLESS - {"split_results", "extra_user"}) | {"drop_reasoning"}
+HARMLESS = (common.HARMLESS - {"split_results", "extra_user"}) | {"drop_reasoning", "document_beside_result"}
+"""What no family refuses, or not all of them."""
 
 
 def breakages(messages: Sequence[Message], random: Random) -> tuple[str, list[Message]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -104,7 +105,9 @@ class Wire:
 
 def match(calls: Sequence[Tool], results: Sequence[Tool]) -> tuple[list[Pair], list[Tool], list[Tool]]:
     """The pairs, the calls and the results that are left: by id where both have one, else by name, in order."""
-    open_calls, left, pairs = list(calls), [], []
+    open_calls = list(calls)
+    left: list[Tool] = []
+    pairs: list[Pair] = []
     for by_id in (True, False):
         rest = results if by_id else left
         left = []
@@ -181,7 +184,20 @@ def strings(value: Any) -> Iterator[str]:
 
 WORDS = (
     *("the build", "fails", "in", "tests/test_io.py", "because", "of a missing", "import;", "please", "look", "again.", "\n\n", "\n"),
-    *("naïve café", "日本語のテキスト。", "中文说明", "한국어", "привет", "👩\u200d👩\u200d👧", "🇩🇪", "👍🏽", "𝔘𝔫𝔦", "e\u0301", "<|endoftext|>", "```py\nx = 1\n```"),
+    *(
+        "naïve café",
+        "日本語のテキスト。",
+        "中文说明",
+        "한국어",
+        "привет",
+        "👩\u200d👩\u200d👧",
+        "🇩🇪",
+        "👍🏽",
+        "𝔘𝔫𝔦",
+        "e\u0301",
+        "<|endoftext|>",
+        "```py\nx = 1\n```",
+    ),
 )
 NAMES = ("read_file", "search", "run_tests", "edit_file", "list_dir")
 CITIES = ("Zürich", "東京", "São Paulo", "Köln 🚂", "Reykjavík")
@@ -252,7 +268,7 @@ def settled(wire: Wire, messages: Sequence[Message], *, user_behind: bool = Fals
     """The pairs of the turns that are answered in full, if wanted only those behind which a plain user turn stands."""
     found: list[Pair] = []
     turns = wire.turns(messages)
-    for turn, behind in zip(turns, turns[1:], strict=False):
+    for turn, behind in pairwise(turns):
         pairs, unanswered, orphans = match(wire.calls(messages, turn), wire.results(messages, behind))
         if not unanswered and not orphans and (not user_behind or any(map(wire.is_plain, messages[behind[-1] + 1 :]))):
             found += pairs

@@ -10,7 +10,17 @@ from wires import common
 from wires.common import Count, Message, Part
 
 FORMAT = "gemini"
-_DATA = ("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse")
+_DATA = (
+    "text",
+    "inlineData",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+)
 _BESIDE = ("thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
 
 
@@ -63,7 +73,7 @@ def _one(i: int, message: Message) -> Iterator[str]:
         yield f"{i}: the keys {unknown}"
     for k, part in enumerate(WIRE.parts(message)):
         keys = {_camel(key) for key in part}
-        if not keys & set(_DATA) or (part.get("text") == "" and not _get(part, "thoughtSignature")):
+        if not keys & set(_DATA):
             yield f"{i}: part {k} is empty"
         if unknown := sorted(keys - {*_DATA, *_BESIDE}):
             yield f"{i}: the keys {unknown} in part {k}"
@@ -74,6 +84,15 @@ def _one(i: int, message: Message) -> Iterator[str]:
         yield f"{i}: half of a surrogate pair"
 
 
+def _signatures(messages: Sequence[Message]) -> Iterator[str]:
+    """Of the calls of one step the first is signed, if any."""
+    for turn in WIRE.turns(messages):
+        calls = [(i, part) for i in turn for part in WIRE.parts(messages[i]) if _call(part) is not None]
+        signed = [bool(_get(part, "thoughtSignature")) for _, part in calls]
+        if any(signed) and not signed[0]:
+            yield f"{calls[0][0]}: a later call is signed, the first one is not"
+
+
 def problems(messages: Sequence[Message]) -> list[str]:
     """Every reason to refuse the array, each with the index of its message."""
     if not messages:
@@ -81,7 +100,7 @@ def problems(messages: Sequence[Message]) -> list[str]:
     found = [problem for i, message in enumerate(messages) for problem in _one(i, message)]
     if not WIRE.is_plain(messages[0]):
         found.append("0: the first message is no plain user turn")
-    return found + common.pairing(WIRE, messages)[0]
+    return [*found, *common.pairing(WIRE, messages)[0], *_signatures(messages)]
 
 
 def is_live(messages: Sequence[Message]) -> bool:
@@ -270,6 +289,20 @@ def _other_name(messages: list[Message], random: Random) -> bool:
     return True
 
 
+def _unsigned_first(messages: list[Message], random: Random) -> bool:
+    found = []
+    for i, message in enumerate(messages):
+        calls = [k for k, part in enumerate(WIRE.parts(message)) if _call(part) is not None]
+        if len(calls) > 1 and _get(message["parts"][calls[0]], "thoughtSignature"):
+            found.append((i, calls))
+    if not found:
+        return False
+    i, calls = random.choice(found)
+    parts = messages[i]["parts"]
+    parts[calls[0]], parts[calls[-1]] = parts[calls[-1]], parts[calls[0]]
+    return True
+
+
 def _drop_signatures(messages: list[Message], random: Random) -> bool:
     found = False
     for message in messages:
@@ -305,13 +338,13 @@ def _drop_ids(messages: list[Message], random: Random) -> bool:
 _DAMAGES: dict[str, common.Damage] = common.damages(WIRE) | {
     damage.__name__.lstrip("_"): damage
     for damage in (
-        *(_empty_text, _empty_part, _unknown_key, _unknown_part_key, _surrogate, _nameless, _other_name),
+        *(_empty_text, _empty_part, _unknown_key, _unknown_part_key, _surrogate, _nameless, _other_name, _unsigned_first),
         *(_drop_signatures, _drop_thoughts, _drop_ids),
     )
 }
 DAMAGES = tuple(_DAMAGES)
-HARMLESS = common.HARMLESS | {"drop_signatures", "drop_thoughts", "drop_ids"}
-"""What changes nothing for the pairs; signatures are wanted by newer models only."""
+HARMLESS = common.HARMLESS | {"drop_signatures", "drop_thoughts", "drop_ids", "empty_text"}
+"""What changes nothing for the pairs; signatures are wanted by newer models only, and an empty text is no empty part."""
 
 
 def breakages(messages: Sequence[Message], random: Random) -> tuple[str, list[Message]]:
