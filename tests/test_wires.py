@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -22,11 +23,16 @@ SEEDS = range(250)
 each_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.FORMAT)
 
 
+@cache
+def _histories(wire: ModuleType) -> list[list[dict[str, Any]]]:
+    randoms = [Random(seed) for seed in SEEDS]
+    return [wire.history(random, turns=random.randrange(1, 6), live=seed % 3 == 0) for seed, random in zip(SEEDS, randoms, strict=True)]
+
+
 def written(wire: ModuleType) -> Iterator[tuple[Random, bool, list[dict[str, Any]]]]:
-    for seed in SEEDS:
-        random = Random(seed)
-        live = seed % 3 == 0
-        yield random, live, wire.history(random, turns=random.randrange(1, 6), live=live)
+    """Histories, whether they are live, and what chooses what happens to them."""
+    for seed, messages in zip(SEEDS, _histories(wire), strict=True):
+        yield Random(-seed), seed % 3 == 0, messages
 
 
 def parts_of(wire: ModuleType, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -191,6 +197,8 @@ def test_anthropic_has_all_kinds_of_parts() -> None:
         "inner document",
         "inner text",
         "inner web_search_result",
+        "inner tool_reference",
+        "tool_addition",
         "server live",
     )
     assert {kind: kinds[kind] for kind in (*rare, *servers, *others) if kinds[kind] < 10} == {}
@@ -309,6 +317,12 @@ def test_anthropic_waits(messages: list[dict[str, Any]]) -> None:
         (2, [asks(), says({"type": "mcp_tool_use", "id": "s", "name": "f", "input": {}}), says(FOUND)]),
         (2, [asks(), says(words()), says(FOUND)]),
         (1, [asks(), says(use("a"), use("a")), asks(answer("a"), answer("a"))]),
+        (1, [asks(), says(words(), {"type": "compaction", "content": "so far"})]),
+        (1, [asks(), says({"type": "compaction", "content": ""})]),
+        (2, [asks(), says(use("a")), asks(answer("a") | {"content": [words() | {"cache_control": {"type": "ephemeral"}}]})]),
+        (2, [asks(), says(use("a")), {"role": "system", "content": [answer("a")]}]),
+        (2, [asks(), says(use("a")), SYSTEM, asks(answer("a"))]),
+        (1, [asks(), says(), asks()]),
     ],
 )
 def test_anthropic_refuses(at: int, messages: list[dict[str, Any]]) -> None:

@@ -272,7 +272,7 @@ class _Writer:
 
     def result(self, name: str) -> Part:
         result: Part = {"type": "tool_result", "tool_use_id": name}
-        match self.random.randrange(9):
+        match self.random.randrange(10):
             case 0:
                 result["content"] = ""
             case 1:
@@ -283,6 +283,8 @@ class _Writer:
                 result["content"] = [_text(common.text(self.random)), self.image()]
             case 5:
                 result["content"] = [self.random.choice((self.image, self.document))()]
+            case 6:
+                result["content"] = [{"type": "tool_reference", "tool_name": name} for name in common.NAMES[: self.random.randrange(1, 3)]]
             case _:
                 result["content"] = common.result_text(self.random)
         if result.get("content") and self.chance(5):
@@ -306,7 +308,12 @@ class _Writer:
             behind = [self.image(), _text(common.text(self.random))] if self.chance(4) else [_text(common.text(self.random))]
             self.messages[-1]["content"] += behind
         if parts and not live and self.chance(20):
-            self.messages.append({"role": "system", "content": common.text(self.random)})
+            self.system()
+
+    def system(self) -> None:
+        offered = {"type": "tool_addition", "tool": {"type": "tool_reference", "name": self.random.choice(common.NAMES)}}
+        content = self.random.choice((common.text(self.random), [_text(common.text(self.random))], [offered]))
+        self.messages.append({"role": "system", "content": content})
 
     def step(self) -> None:
         """A model turn with calls, and what they bring."""

@@ -134,13 +134,16 @@ class _Writer:
     def document(self) -> Part:
         return {"document": {"format": "pdf", "name": "a report", "source": {"bytes": common.data(self.random)}}}
 
+    def video(self) -> Part:
+        return {"video": {"format": "mp4", "source": {"s3Location": {"uri": "u:film"}}}}
+
     def user(self) -> None:
         parts = [_text(common.text(self.random)) for _ in range(self.random.choice((1, 1, 1, 2)))]
         if self.messages and self.messages[-1]["role"] == "user":
             self.messages[-1]["content"] += parts
             return
         if self.chance(5):
-            parts.insert(self.random.randrange(len(parts) + 1), self.random.choice((self.image, self.document))())
+            parts.insert(self.random.randrange(len(parts) + 1), self.random.choice((self.image, self.document, self.video))())
         self.add("user", parts)
 
     def reasoning(self) -> list[Part]:

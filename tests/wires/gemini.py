@@ -124,7 +124,8 @@ class _Writer:
         self.random = random
         self.messages: list[Message] = []
         self.ids = common.Ids(random, "fc-")
-        self.named = random.choice((False, False, True))
+        self.named = random.choice((False, False, True, True))
+        self.echoes = random.random() < 0.7
         self.spell = random.choice((str, str, _snake))
         self.results_role = random.choice(("user", "user", "user", "function"))
         self.signs = random.random() < 0.6
@@ -195,7 +196,7 @@ class _Writer:
     def result(self, call: Part) -> Part:
         called = _get(call, "functionCall")
         result: Part = {"name": called["name"], "response": self.response()}
-        if "id" in called:
+        if "id" in called and self.echoes:
             result["id"] = called["id"]
         if self.chance(10):
             result["parts"] = [self.part("inlineData", {self.spell("mimeType"): "image/png", "data": common.data(self.random)})]
@@ -203,7 +204,7 @@ class _Writer:
 
     def results(self, calls: Sequence[Part], *, live: bool = False) -> None:
         order = list(calls)
-        if self.named and self.chance(2):
+        if self.named and self.echoes and self.chance(2):
             self.random.shuffle(order)
         if live:
             order = order[: self.random.randrange(len(order))]
