@@ -322,6 +322,7 @@ def test_anthropic_waits(messages: list[dict[str, Any]]) -> None:
         (2, [asks(), says(use("a")), asks(answer("a") | {"content": [words() | {"cache_control": {"type": "ephemeral"}}]})]),
         (2, [asks(), says(use("a")), {"role": "system", "content": [answer("a")]}]),
         (2, [asks(), says(use("a")), SYSTEM, asks(answer("a"))]),
+        (2, [asks(), says(use("a:0")), asks(answer("a:0"))]),
         (1, [asks(), says(), asks()]),
     ],
 )

@@ -61,8 +61,6 @@ def _one(i: int, message: Message, is_last: bool) -> Iterator[str]:
             yield f"{i}: {kind} in the role {role}"
         if is_server_result(part) and role != "assistant":
             yield f"{i}: {kind} in the role {role}"
-        if kind == "tool_result" and role == "system":
-            yield f"{i}: a result in the role system"
         if kind == "tool_use" or kind in SERVER_CALLS:
             if not _ID.fullmatch(part.get("id") or ""):
                 yield f"{i}: the id {part.get('id')!r} of a call"

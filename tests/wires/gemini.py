@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -21,9 +23,11 @@ _DATA = (
     "toolCall",
     "toolResponse",
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BESIDE = ("thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata")
 
 
+@cache
 def _camel(key: str) -> str:
     first, *rest = key.split("_")
     return first + "".join(word.capitalize() for word in rest)
@@ -31,7 +35,7 @@ def _camel(key: str) -> str:
 
 def _get(part: Part, key: str) -> Any:
     """A value under its name in either spelling."""
-    return next((value for name, value in part.items() if _camel(name) == key), None)
+    return part[key] if key in part else next((value for name, value in part.items() if _camel(name) == key), None)
 
 
 def _tool(part: Part, key: str) -> tuple[str, str] | None:
@@ -80,7 +84,7 @@ def _one(i: int, message: Message) -> Iterator[str]:
         for key in ("functionCall", "functionResponse"):
             if (tool := _tool(part, key)) is not None and not tool[1]:
                 yield f"{i}: a {key} without a name in part {k}"
-    if any("\ud800" <= sign <= "\udfff" for text in common.strings(message) for sign in text):
+    if _SURROGATE.search("\n".join(common.strings(message))):
         yield f"{i}: half of a surrogate pair"
 
 
