@@ -73,6 +73,8 @@ pub(crate) enum Family {
     Legacy,
     /// A tool that the provider runs within its own turns.
     Server,
+    /// One of somebody's server that the provider asks.
+    Mcp,
     /// The item types of Responses, each by itself.
     Custom,
     Computer,
@@ -97,6 +99,8 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
     /// Another id by which a result may name the call.
     pub alias: Option<T>,
+    /// Of a call that another call has made, that one's family and id: the two stay together.
+    pub caller: Option<(Family, T)>,
 }
 
 impl<T> Tie<T> {
@@ -106,6 +110,7 @@ impl<T> Tie<T> {
             family,
             id,
             alias: None,
+            caller: None,
         }
     }
 }

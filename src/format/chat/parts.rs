@@ -1,9 +1,9 @@
 //! Content: a string or a list of parts.
 
 use crate::cost::{Meter, place};
-use crate::error::{Between, ReadError};
+use crate::error::ReadError;
 use crate::format::observation::Observation;
-use crate::format::{Format, detect, media, misfit, part_text, string};
+use crate::format::{Format, media, misfit, part_text, refuse_foreign, string};
 use crate::plan::to;
 use crate::value::{Key, Value};
 
@@ -48,9 +48,7 @@ pub(super) fn observe<V: Value>(
                 // The text that a picture carries shares the cap and costs nothing, cut or not.
                 let is_media = media::is_media(&part)?;
                 if is_media {
-                    one(&part, k, false, auto, meter)?;
-                } else {
-                    refuse_foreign(&part, auto)?;
+                    one(&part, k, false, false, meter)?;
                 }
                 observation.text(to![Key::Content, k, Key::Text], text, !is_media);
             }
@@ -90,6 +88,9 @@ fn one<V: Value>(
             "a string or a mapping",
         )));
     }
+    if auto {
+        refuse_foreign(part, Format::OpenaiChat)?;
+    }
     let kind = part.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let text_under = |key: Key| -> Result<V::Text, ReadError> {
@@ -111,23 +112,10 @@ fn one<V: Value>(
         // The call stands in tool_calls as well and is counted there.
         Some("tool_use") if beside_calls => {}
         _ => {
-            refuse_foreign(part, auto && !beside_calls)?;
             unknown(part, meter)?;
         }
     }
     Ok(())
-}
-
-/// Refuses a part that another format has, where nobody said which format it is.
-fn refuse_foreign<V: Value>(part: &V, auto: bool) -> Result<(), ReadError> {
-    if !auto {
-        return Ok(());
-    }
-    let before = Format::OpenaiChat;
-    match detect::by_part(part)?.filter(|&format| format != before) {
-        Some(looks) => Err(ReadError::LooksLike(Between { looks, before })),
-        None => Ok(()),
-    }
 }
 
 /// Meters the texts of a part that nobody knows.
