@@ -1,5 +1,7 @@
 //! What the core knows of one message, whatever provider it is for.
 
+use crate::value::Text;
+
 /// Who speaks, as it stands on the wire: what a role costs in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -132,6 +134,22 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
+    /// Takes a result of the provider's that stands among the calls of its own message: it settles the first of them that has
+    /// its id, or belongs to a call of an older message.
+    pub(crate) fn settle(&mut self, result: Tie<T>)
+    where
+        T: Text,
+    {
+        let own = self.calls.iter().position(|call| {
+            call.family == result.family
+                && matches!((&call.id, &result.id), (Some(a), Some(b)) if a.same(b))
+        });
+        match own {
+            Some(call) => drop(self.calls.remove(call)),
+            None => self.results.push(result),
+        }
+    }
+
     /// Forgets them, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.results.clear();

@@ -7,7 +7,7 @@ use crate::format::{Format, media, misfit, part_text, refuse_foreign, string};
 use crate::plan::to;
 use crate::value::{Key, Value};
 
-/// Meters a content. `beside_calls`: the message has `tool_calls`.
+/// Meters a content. `beside_calls`: the message has `tool_calls`. `auto`: a part of another format is refused.
 pub(super) fn content<V: Value>(
     content: &V,
     beside_calls: bool,
@@ -30,7 +30,6 @@ pub(super) fn content<V: Value>(
 pub(super) fn observe<V: Value>(
     content: &V,
     observation: &mut Observation<V::Text>,
-    auto: bool,
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(), ReadError> {
     if let Some(text) = content.text() {
@@ -52,7 +51,7 @@ pub(super) fn observe<V: Value>(
                 }
                 observation.text(to![Key::Content, k, Key::Text], text, !is_media);
             }
-            None => one(&part, k, false, auto, meter)?,
+            None => one(&part, k, false, false, meter)?,
         }
     }
     Ok(())
@@ -88,9 +87,6 @@ fn one<V: Value>(
             "a string or a mapping",
         )));
     }
-    if auto {
-        refuse_foreign(part, Format::OpenaiChat)?;
-    }
     let kind = part.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let text_under = |key: Key| -> Result<V::Text, ReadError> {
@@ -100,6 +96,9 @@ fn one<V: Value>(
             None => Err(ReadError::Misfit(misfit::<V>(path(), None, "a string"))),
         }
     };
+    if auto && kind.as_deref() != Some("text") {
+        refuse_foreign(part, Format::OpenaiChat)?;
+    }
     if let Some(kind) = kind.as_deref().and_then(media::Kind::of) {
         if meter.wants_media() {
             meter.media(media::read(part, kind)?);
