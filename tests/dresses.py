@@ -71,7 +71,8 @@ class Dress:
                 calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ids]
                 return [{"role": "assistant", "content": text or None, **({"tool_calls": calls} if ids else {})}]
             case "openai-responses":
-                said = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}] if text else []
+                parts = [{"type": "output_text", "text": text, "annotations": []}]
+                said = [{"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": parts}] if text else []
                 return [*said, *({"type": "function_call", "call_id": i, "name": "f", "arguments": "{}"} for i in ids)]
             case "anthropic":
                 texts: list[Message] = [{"type": "text", "text": text}] if text else []

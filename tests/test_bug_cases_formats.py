@@ -222,7 +222,15 @@ def test_b18_a_run_of_results_is_not_split(d: Dress) -> None:
 )
 def test_b21_soundness_belongs_to_every_way_of_cutting(d: Dress, more: dict[str, Any]) -> None:
     """One of two code paths was checked; the other sent orphans to Claude."""
-    messages = [*d.user("q"), *d.pair("a", text="x" * 9), *d.user("r"), *d.call("b", "c"), *d.results("b", "c", text="y" * 9), *d.said()]
+    messages = [
+        *d.user("q"),
+        *d.pair("a", text="x" * 9),
+        *d.said(),
+        *d.user("r"),
+        *d.call("b", "c"),
+        *d.results("b", "c", text="y" * 9),
+        *d.said(),
+    ]
     for option in ({"max_turns": 3}, {"max_turns": 5}, {"max_chars": 30}, {"max_tokens": 24, "tokenizer": cheap}):
         if more.get("start") == "any" and d.wire in ("anthropic", "gemini", "bedrock"):
             sent = backcut.trim(messages, format=d.wire, on_overflow="keep", **option, **more).messages
@@ -700,7 +708,7 @@ def test_b83_a_turn_that_ends_up_empty_goes() -> None:
 @pytest.mark.parametrize("d", [A, G, B, Y], ids=["anthropic", "gemini", "bedrock", "pydantic-ai"])
 def test_b86_no_block_is_sent_twice(d: Dress) -> None:
     """After text was put into messages, ids stood there twice. Where the notice is folded in, everything is there once."""
-    messages = [*d.user("task"), *(m for k in range(4) for m in d.pair(f"id-{k}", text=f"text-{k}")), *d.user("next"), *d.said()]
+    messages = [*d.user("task"), *(m for k in range(4) for m in d.pair(f"id-{k}", text=f"text-{k}")), *d.said(), *d.user("next"), *d.said()]
     for sent in every_ceiling(d, messages):
         inner = json.dumps(list(sent), ensure_ascii=False)
         for k in range(4):
