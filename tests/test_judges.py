@@ -141,7 +141,7 @@ def mistral(version: str) -> Judge:
     """The order of roles, and as many results as calls.
 
     Ids are made nine characters, as the older versions want them. That the last word must not be the assistant's is the caller's to see
-    to: the user gets one more.
+    to: the user gets one more. And one in front of a leading assistant, whose calls this validator does not see (below).
     """
     validators = pytest.importorskip("mistral_common.protocol.instruct.validator")
     request = pytest.importorskip("mistral_common.protocol.instruct.request").ChatCompletionRequest
@@ -156,9 +156,10 @@ def mistral(version: str) -> Judge:
         return {**message, **answers, **({"tool_calls": calls} if calls else {})}
 
     def accept(messages: Messages) -> None:
-        last = messages[-1]
-        more = [{"role": "user", "content": "?"}] if last["role"] == "assistant" and not last.get("tool_calls") else []
-        validator.validate_messages(request.from_openai(messages=[*map(renamed, messages), *more]).messages)
+        first, last, asked = messages[0], messages[-1], {"role": "user", "content": "?"}
+        before = [asked] if first["role"] == "assistant" else []
+        behind = [asked] if last["role"] == "assistant" and not last.get("tool_calls") else []
+        validator.validate_messages(request.from_openai(messages=[*before, *map(renamed, messages), *behind]).messages)
         if turn("openai-chat", messages[head_length("openai-chat", messages)]).kind == "result":
             raise RefusedError("a leading result, which this validator lets pass")
 
@@ -322,6 +323,9 @@ REFUSED: dict[str, set[str]] = {
     "pydantic-ai-objects": set(),
 }
 
+# Before version 13 a sound and a system message do not go together: there the notice must not be one.
+NO_NOTICE = {"mistral-v5": NO_AUDIO, "mistral-v11": NO_AUDIO}
+
 
 @pytest.fixture(params=JUDGES)
 def named(request: pytest.FixtureRequest) -> tuple[str, Judge]:
@@ -385,11 +389,12 @@ def test_no_judge_refuses_or_changes_what_is_sent(named: tuple[str, Judge], corp
         if talk in REFUSED[name]:
             continue
         history = judge.prepare(messages)
-        for options, sent in sendings(judge.wire, history, shares(judge.wire, history)):
+        silent = {"notice": False} if talk in NO_NOTICE.get(name, ()) else {}
+        for options, sent in sendings(judge.wire, history, [each | silent for each in shares(judge.wire, history)]):
             assert refuses(judge, sent) is None, (talk, options)
             seen += 1
             changed += sent is not history
-    assert changed > seen // 3 > 0
+    assert changed > seen // 10 > 0
 
 
 def own_histories(d: Dress) -> Iterator[Messages]:
@@ -417,7 +422,7 @@ def test_no_judge_refuses_or_changes_our_own(named: tuple[str, Judge]) -> None:
         history = (judge.own or judge.prepare)(messages)
         assert refuses(judge, history) is None
         whole = backcut.trim(history, format=judge.wire, max_turns=len(history)).report.chars_sent
-        every = [*({"max_turns": n} for n in range(1, len(history))), *({"max_chars": n} for n in range(1, whole))]
+        every = [*({"max_turns": n} for n in range(1, len(history) - 1)), *({"max_chars": n} for n in range(1, whole))]
         for options, sent in sendings(judge.wire, history, every):
             assert refuses(judge, sent) is None, options
             assert sent is not history
@@ -426,15 +431,18 @@ def test_no_judge_refuses_or_changes_our_own(named: tuple[str, Judge]) -> None:
 # What the judges do not see, and what we may not learn from them.
 
 
-def test_mistral_takes_a_leading_result() -> None:
-    """Its validator looks at what stands before each message, and before the first stands nothing: hence our own look there."""
+def test_mistral_does_not_see_the_first_message() -> None:
+    """Its validator takes a leading result, and results of a leading call seem to answer nothing: hence what the judge does there."""
     validators = pytest.importorskip("mistral_common.protocol.instruct.validator")
     request = pytest.importorskip("mistral_common.protocol.instruct.request").ChatCompletionRequest
-    orphan = [{"role": "tool", "tool_call_id": "a1B2c3D4e", "content": "x"}, {"role": "user", "content": "q"}]
-    validators.MistralRequestValidatorV13(mode=validators.ValidationMode.test).validate_messages(
-        request.from_openai(messages=orphan).messages
-    )
-    assert refuses(JUDGES["mistral-v13"](), orphan) is not None
+    validate = validators.MistralRequestValidatorV13(mode=validators.ValidationMode.test).validate_messages
+    pair = Dress("openai-chat").pair("a1B2c3D4e")
+    validate(request.from_openai(messages=[pair[1], {"role": "user", "content": "q"}]).messages)
+    with pytest.raises(Exception, match="Unexpected tool call id"):
+        validate(request.from_openai(messages=pair).messages)
+    judge = JUDGES["mistral-v13"]()
+    assert refuses(judge, [pair[1], {"role": "user", "content": "q"}]) is not None
+    assert refuses(judge, pair) is None
 
 
 @pytest.mark.parametrize("wire", ["openai-agents", "langchain", "pydantic-ai", "mistral-v13"])
