@@ -250,7 +250,8 @@ def problems(wire: str, messages: Sequence[Message]) -> list[str]:
         found += [f"{k}: role again" for k in range(1, len(messages)) if messages[k]["role"] == messages[k - 1]["role"]]
     at = 0
     while at < len(turns):
-        here, calls, results = at, list(turns[at].calls), []
+        here, calls = at, list(turns[at].calls)
+        results: list[str | None] = []
         at += 1
         if turns[here].kind == "model" and wire in MERGING:
             while at < len(turns) and turns[at].kind == "model":

@@ -43,10 +43,13 @@ def is_mixed(wire: str, message: Any) -> bool:
     )
 
 
-def cut(d: Dress, messages: Sequence[Any], *, sound: bool = True, edited: bool = False, **options: Any) -> Sequence[Any]:
+def cut(
+    d: Dress, messages: Sequence[Any], *, sound: bool = True, edited: bool = False, measured: bool = True, **options: Any
+) -> Sequence[Any]:
     """Trims, and asserts what holds of every trim: pairs, the beginning, the end, the ceilings, and that it is final.
 
-    ``sound``: whether the history is; ``edited``: whether kept messages may be changed (capped, thinking stripped).
+    ``sound``: whether the history is; ``edited``: whether kept messages may be changed (capped, thinking stripped); ``measured``: whether
+    we know ourselves how many characters it has.
     """
     wire, options = d.wire, {"on_overflow": "keep", **options}
     assert not sound or problems(wire, messages) == []
@@ -68,7 +71,7 @@ def cut(d: Dress, messages: Sequence[Any], *, sound: bool = True, edited: bool =
         mixed = is_mixed(wire, messages[0])
         assert len(new) <= (options.get("notice") is not False) + mixed
         assert sent[-1] is messages[-1] or new == [len(sent) - 1]
-        if not mixed:
+        if measured and not mixed:
             head, rest = messages[: head_length(wire, messages)], sent[head_length(wire, messages) :]
             carried = len(DEFAULT_NOTICE) * (options.get("notice") is not False and DEFAULT_NOTICE in compact(list(head)))
             assert report.chars_sent == chars(wire, rest) + carried
@@ -87,19 +90,22 @@ def cut(d: Dress, messages: Sequence[Any], *, sound: bool = True, edited: bool =
     return sent
 
 
-def every_ceiling(d: Dress, messages: Sequence[Any], *, sound: bool = True, **options: Any) -> list[Sequence[Any]]:
+def every_ceiling(d: Dress, messages: Sequence[Any], *, sound: bool = True, measured: bool = True, **options: Any) -> list[Sequence[Any]]:
     """All that can be sent: :func:`cut` at each number of messages and of characters. Of a sound history it is the longest there is."""
     sent = []
     for turns in range(1, len(messages) + 1):
-        silent = cut(d, messages, sound=sound, max_turns=turns, notice=False, **options)
-        sent += [silent, cut(d, messages, sound=sound, max_turns=turns, **options)]
+        silent = cut(d, messages, sound=sound, measured=measured, max_turns=turns, notice=False, **options)
+        sent += [silent, cut(d, messages, sound=sound, measured=measured, max_turns=turns, **options)]
         if sound and not options:
             kept, over = longest(d.wire, messages, turns)
             extra = int(is_mixed(d.wire, messages[0]) and 0 not in kept)
             assert [id(message) for message in silent][extra:] == [id(messages[k]) for k in kept]
             assert backcut.trim(messages, format=d.wire, max_turns=turns, on_overflow="keep").report.over_budget == over
-    for limit in range(1, chars(d.wire, messages) + 2):
-        sent += [cut(d, messages, sound=sound, max_chars=limit, notice=notice, **options) for notice in (None, False)]
+    whole = backcut.trim(messages, format=d.wire, max_turns=len(messages)).report.chars_sent
+    assert not measured or whole >= chars(d.wire, messages[head_length(d.wire, messages) :])
+    for limit in range(1, whole + 2):
+        for notice in (None, False):
+            sent.append(cut(d, messages, sound=sound, measured=measured, max_chars=limit, notice=notice, **options))
     return sent
 
 
@@ -831,6 +837,7 @@ def blocks(messages: Sequence[Any]) -> list[Any]:
 def test_b96_the_latest_assistant_with_thinking_is_all_or_nothing(mode: str) -> None:
     """A text block beside the thinking of the latest turn was deleted: "cannot be modified"."""
     messages = thoughtful()
+    ceiling: dict[str, Any]
     for ceiling in [*({"max_turns": k} for k in range(1, 11)), *({"max_chars": k} for k in range(1, chars("anthropic", messages) + 2))]:
         sent = cut(A, messages, edited=mode == "strip", thinking=mode, **ceiling)
         assert [m for m in sent if m["role"] == "assistant"][-1] is messages[-2]
@@ -918,15 +925,22 @@ def test_b103_a_server_result_may_come_in_the_next_message() -> None:
     pair = [assistant(*server("srvtoolu_1", answered=False)), assistant(server("srvtoolu_1", answered=True)[1], TEXT)]
     messages = [*A.user("q"), *pair, *A.user("next"), *A.said()]
     assert codes(A, messages) == []
-    for sent in every_ceiling(A, messages):
+    for sent in every_ceiling(A, messages, measured=False):
         assert len({any(m is each for m in sent) for each in pair}) == 1
+
+
+def test_b104_what_is_encrypted_has_no_characters() -> None:
+    """Results of a search are encrypted; a ceiling in characters is about what can be read."""
+    messages = [*A.user("q"), assistant(*server("srvtoolu_1", answered=True), TEXT)]
+    assert backcut.trim(messages, format="anthropic", max_turns=9).report.chars_sent < len(BASE64)
 
 
 @pytest.mark.parametrize("kind", ["advisor", "web_search", "bash_code_execution"])
 def test_b104_blocks_of_one_turn_are_never_split(kind: str) -> None:
     """After an edit the result of a server tool had lost its ``server_tool_use``."""
     both = assistant(*server("srvtoolu_1", answered=True, kind=kind), TEXT)
-    every_ceiling(A, [*A.user("q"), both, *A.user("next"), both | {"content": [*both["content"]]}, *A.user("more"), *A.said()])
+    again = {**both, "content": [*both["content"]]}
+    every_ceiling(A, [*A.user("q"), both, *A.user("next"), again, *A.user("more"), *A.said()], measured=False)
     broken = [*A.user("q"), assistant(both["content"][1], TEXT), *A.user("next"), *A.said()]
     assert codes(A, broken) == [("orphan_result", 1, ("srvtoolu_1",))]
     repaired = mended(A, broken)
@@ -979,7 +993,9 @@ def test_b106_what_looks_like_a_special_token_is_text(d: Dress, oracle: Callable
 )
 def test_b109_every_block_of_an_assistant_has_a_cost(block: dict[str, Any]) -> None:
     """Blocks of calls and results raised; one that nobody knows counts by its text."""
-    small = {key: {} if key == "input" else "x" if isinstance(value, str) and len(value) == 400 else value for key, value in block.items()}
+    small: dict[str, Any] = {
+        key: {} if key == "input" else "x" if isinstance(value, str) and len(value) == 400 else value for key, value in block.items()
+    }
     big, little = (backcut.count([*A.user(), assistant(b)], format="anthropic", tokenizer=cheap) for b in (block, small))
     assert 95 <= big - little <= 105
 

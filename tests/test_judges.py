@@ -73,7 +73,7 @@ def exhausted(value: Any) -> None:
 def of_type(kind: Any) -> Callable[[Messages], object]:
     """The types of an SDK see the shape of each message, and nothing of what belongs together."""
     adapter = pytest.importorskip("pydantic").TypeAdapter(kind)
-    return lambda messages: [exhausted(adapter.validate_python(message)) for message in messages]
+    return lambda messages: exhausted([adapter.validate_python(message) for message in messages])
 
 
 def whole_items(messages: Messages) -> Messages:
