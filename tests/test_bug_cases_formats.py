@@ -837,8 +837,9 @@ def blocks(messages: Sequence[Any]) -> list[Any]:
 def test_b96_the_latest_assistant_with_thinking_is_all_or_nothing(mode: str) -> None:
     """A text block beside the thinking of the latest turn was deleted: "cannot be modified"."""
     messages = thoughtful()
-    ceiling: dict[str, Any]
-    for ceiling in [*({"max_turns": k} for k in range(1, 11)), *({"max_chars": k} for k in range(1, chars("anthropic", messages) + 2))]:
+    whole = chars("anthropic", messages)
+    ceilings: list[dict[str, Any]] = [*({"max_turns": k} for k in range(1, 11)), *({"max_chars": k} for k in range(1, whole + 2))]
+    for ceiling in ceilings:
         sent = cut(A, messages, edited=mode == "strip", thinking=mode, **ceiling)
         assert [m for m in sent if m["role"] == "assistant"][-1] is messages[-2]
 
