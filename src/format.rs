@@ -3,12 +3,15 @@
 pub(crate) mod anthropic;
 pub(crate) mod chat;
 mod detect;
+pub(crate) mod langchain;
 mod media;
 pub(crate) mod observation;
+pub(crate) mod pi;
 mod sink;
 
 use std::borrow::Cow;
 
+use crate::cost::Meter;
 use crate::error::{Error, Foreign, Misfit, ReadError};
 use crate::facts::{Links, Turn};
 use crate::plan::PartCut;
@@ -71,6 +74,10 @@ formats! {
     OpenaiChat = "openai-chat": chat::Chat,
     /// Anthropic Messages.
     Anthropic = "anthropic": anthropic::Anthropic,
+    /// Pi and `OpenClaw`.
+    Pi = "pi": pi::Pi,
+    /// `LangChain`.
+    Langchain = "langchain": langchain::Langchain,
 }
 
 impl Format {
@@ -337,6 +344,24 @@ pub(crate) fn part_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> 
 /// The text under a key of a record; `None` where there is none, or something else.
 pub(crate) fn text_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
     Ok(record.get(key)?.and_then(|value| value.text()))
+}
+
+/// Meters the texts of a part that nobody knows.
+pub(crate) fn unknown_texts<V: Value>(
+    part: &V,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), Foreign> {
+    for key in [Key::Text, Key::Thinking, Key::Content] {
+        if let Some(text) = text_at(part, key)? {
+            return meter.text(&text);
+        }
+    }
+    for inner in records(part.get(Key::Content)?.as_ref()) {
+        if let Some(text) = text_at(&inner, Key::Text)? {
+            meter.text(&text)?;
+        }
+    }
+    Ok(())
 }
 
 /// The id under a key: an empty one is none, and so is what is no text.
