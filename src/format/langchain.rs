@@ -42,7 +42,10 @@ impl Wire for Langchain {
         let record = &found.record;
         sink.meter.message(found.role)?;
         match found.turn() {
-            Turn::Result => blocks::result(&found, sink)?,
+            Turn::Result => {
+                sink.meter.result();
+                blocks::result(&found, sink)?;
+            }
             Turn::Model => {
                 let calls = Calls::of(record)?;
                 blocks::said(&found, calls.is_some(), sink)?;
@@ -52,8 +55,9 @@ impl Wire for Langchain {
             }
             _ => blocks::said(&found, false, sink)?,
         }
+        // A result's is its tool's.
         if sink.how.names
-            && found.role != Role::Tool
+            && found.turn() != Turn::Result
             && let Some(name) = id_at(record, Key::Name)?
         {
             sink.meter.name(&name)?;
@@ -274,10 +278,11 @@ fn link<V: Value>(found: &Found<V>, links: &mut Links<V::Text>) -> Result<(), Fo
             links.results.push(Tie::new(Family::Tool, id));
         }
         Role::Function => links.results.push(Tie::new(Family::Legacy, None)),
-        Role::Assistant => match Calls::of(record)? {
-            Some(calls) => calls.link(&mut links.calls)?,
-            None => calls::link_blocks(record, &mut links.calls)?,
-        },
+        Role::Assistant => {
+            if let Some(calls) = Calls::of(record)? {
+                calls.link(&mut links.calls)?;
+            }
+        }
         _ => {}
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 mod blocks;
 
-use crate::error::{Foreign, Misfit, ReadError};
+use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
     Flaw, Marks, NoticePlace, Sink, Wire, id_at, misfit, no_message, notice_in, records,
@@ -190,7 +190,6 @@ fn wrong_word<V: Value>(path: &str, value: Option<&V>, expected: &'static str) -
     if let Some(word) = value.filter(|value| value.word().is_some()) {
         wrong.found = word.shown();
     }
-    let wrong: Misfit = wrong;
     ReadError::Misfit(wrong)
 }
 

@@ -34,7 +34,7 @@ pub(super) fn said<V: Value>(
 }
 
 fn blocks<V: Value>(found: &Found<V>, content: &V) -> Result<usize, ReadError> {
-    let expected = "a string, a list of strings and blocks or null";
+    let expected = "a string, a list of blocks or null";
     content
         .list()
         .ok_or_else(|| ReadError::Misfit(misfit(found.at("content"), Some(content), expected)))
@@ -52,13 +52,13 @@ fn read<V: Value>(
     }
     let at = |inner: &str| place(&found.at("content"), k) + inner;
     if !block.is_record() {
-        let expected = "a string or a block";
+        let expected = "a string or a mapping";
         return Err(ReadError::Misfit(misfit(at(""), Some(block), expected)));
     }
     let kind = block.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let kind = kind.as_deref().unwrap_or_default();
-    if found.turn() == Turn::Model && calls::id_of_block(kind).is_some() {
+    if found.turn() == Turn::Model && is_call(kind) {
         // It says again what is listed.
         return if listed {
             Ok(())
@@ -96,6 +96,14 @@ fn read<V: Value>(
         _ => unknown_texts(block, sink.meter)?,
     }
     Ok(())
+}
+
+/// Whether a block is a call as its provider has it.
+fn is_call(kind: &str) -> bool {
+    matches!(
+        kind,
+        "tool_use" | "tool_call" | "invalid_tool_call" | "function_call"
+    )
 }
 
 /// What the model thought, as one provider or another has it.

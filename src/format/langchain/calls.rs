@@ -4,7 +4,7 @@ use super::Found;
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Tie};
-use crate::format::{STRING_OR_NULL, id_at, misfit, records, string, text_or_json};
+use crate::format::{STRING_OR_NULL, id_at, misfit, string, text_or_json};
 use crate::value::{Key, Value};
 
 /// Where the calls of a message stand.
@@ -120,7 +120,7 @@ pub(super) fn said<V: Value>(
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(), ReadError> {
     let name = match call.get(Key::Name)? {
-        Some(name) => Some(string(&name, || path.to_owned() + ".name", STRING_OR_NULL)?),
+        Some(name) => Some(string(&name, || path.to_owned() + ".name", "a string")?),
         None => None,
     };
     meter.call(name.as_ref())?;
@@ -129,30 +129,6 @@ pub(super) fn said<V: Value>(
             let at = || format!("{path}.{}", key.name());
             meter.text(&text_or_json(&said, at)?)?;
             break;
-        }
-    }
-    Ok(())
-}
-
-/// The key of the id of a block that calls; `None` for any other.
-pub(super) fn id_of_block(kind: &str) -> Option<Key> {
-    match kind {
-        "tool_use" | "tool_call" | "invalid_tool_call" => Some(Key::Id),
-        "function_call" => Some(Key::CallId),
-        _ => None,
-    }
-}
-
-/// The ties of blocks that call, which count where no calls are listed.
-pub(super) fn link_blocks<V: Value>(
-    record: &V,
-    ties: &mut Vec<Tie<V::Text>>,
-) -> Result<(), Foreign> {
-    for block in records(record.get(Key::Content)?.as_ref()) {
-        let kind = block.get(Key::Type)?;
-        let key = kind.as_ref().and_then(Value::word);
-        if let Some(key) = key.as_deref().and_then(id_of_block) {
-            ties.push(Tie::new(Family::Tool, id_at(&block, key)?));
         }
     }
     Ok(())

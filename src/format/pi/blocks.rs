@@ -24,7 +24,10 @@ pub(super) fn read<V: Value>(
             return Ok(());
         }
         Kind::User | Kind::Bash | Kind::Summary => sink.meter.message(Role::User)?,
-        Kind::Result => sink.meter.message(Role::Tool)?,
+        Kind::Result => {
+            sink.meter.message(Role::Tool)?;
+            sink.meter.result();
+        }
         Kind::Assistant if is_broken_off(record)? => {
             sink.unsent = true;
             return Ok(link(record, Turn::Model, sink.links)?);
@@ -134,7 +137,7 @@ fn read_block<V: Value>(
     }
     let at = |inner: &'static str| move || found.at_block(k, inner);
     if !block.is_record() {
-        let expected = "a string or a block";
+        let expected = "a string or a mapping";
         return Err(ReadError::Misfit(misfit(at("")(), Some(block), expected)));
     }
     let kind = block.get(Key::Type)?;
