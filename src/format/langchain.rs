@@ -7,7 +7,7 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
     Flaw, Marks, NoticePlace, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, notice_in,
-    repeated_ids, string, text_at,
+    string, text_at,
 };
 use crate::plan::{Path, Step};
 use crate::value::{Key, Text, Value};
@@ -110,11 +110,6 @@ impl Wire for Langchain {
         let mut ties = links.calls.iter().chain(&links.results);
         if ties.any(|tie| tie.family == Family::Tool && tie.id.is_none()) {
             flaws.push(Flaw::new("missing_id", "a call or a result has no id"));
-        }
-        let again = repeated_ids(links);
-        if !again.is_empty() {
-            let message = "two of its calls have the same id";
-            flaws.push(Flaw::with("duplicate_id", message, again));
         }
         Ok(0)
     }

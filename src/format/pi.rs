@@ -5,8 +5,7 @@ mod blocks;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Sink, Wire, id_at, misfit, no_message, notice_in, records,
-    repeated_ids, text_at,
+    Flaw, Marks, NoticePlace, Sink, Wire, id_at, misfit, no_message, notice_in, records, text_at,
 };
 use crate::value::{Key, Text, Value};
 
@@ -74,11 +73,6 @@ impl Wire for Pi {
         let mut ties = links.calls.iter().chain(&links.results);
         if ties.any(|tie| tie.id.is_none()) {
             flaws.push(Flaw::new("missing_id", "a call or a result has no id"));
-        }
-        let again = repeated_ids(links);
-        if !again.is_empty() {
-            let message = "two of its calls have the same id";
-            flaws.push(Flaw::with("duplicate_id", message, again));
         }
         Ok(0)
     }

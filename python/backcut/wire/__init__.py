@@ -137,7 +137,8 @@ class Reader:
 
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
         """All that counts of a message."""
-        self.refuse_other(message, index)
+        if self.format.name != langchain.name:  # its messages hold the parts of any provider
+            self.refuse_other(message, index)
         return self.format.read(message, index, outline, names=names)
 
     def refuse_other(self, message: Any, index: int) -> None:
