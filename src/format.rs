@@ -226,23 +226,22 @@ pub(crate) fn links<V: Value>(
     ask!(format, W => W::links(message, turn, links))
 }
 
-/// [`Wire::read`]. Where the history's shape decided, a message of another format is refused; Chat Completions
-/// looks for itself.
+/// [`Wire::read`]. Where the history's shape decided, a message with a part of another format is refused. Chat Completions looks
+/// for itself; `LangChain`'s messages hold the parts of any provider, and Pi's thinking looks like Anthropic's.
 #[inline]
 pub(crate) fn read<V: Value>(
     format: Format,
     message: &V,
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<Turn, ReadError> {
-    // LangChain's messages hold the parts of any provider.
-    if sink.how.auto
-        && !matches!(format, Format::OpenaiChat | Format::Langchain)
-        && let Some(looks) = hint(message)?.filter(|&looks| looks != format)
-    {
-        let before = format;
-        return Err(ReadError::LooksLike(Between { looks, before }));
+    let turn = ask!(format, W => W::read(message, sink))?;
+    if sink.how.auto && !matches!(format, Format::OpenaiChat | Format::Pi | Format::Langchain) {
+        let content = message.get(Key::Content)?;
+        for part in records(content.as_ref()) {
+            refuse_foreign(&part, format)?;
+        }
     }
-    ask!(format, W => W::read(message, sink))
+    Ok(turn)
 }
 
 /// Refuses a part that another format has.

@@ -14,7 +14,7 @@ from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
 from . import anthropic, langchain, openai_chat, pi
 from .common import Facts, Outline
-from .detect import detect, shape
+from .detect import detect, part_shapes, shape
 
 __all__ = ["CODES", "Format", "Reader", "detect", "named"]
 
@@ -128,7 +128,7 @@ class Reader:
         try:
             return self.format.outline(message, index)
         except FormatError:
-            self.refuse_other(message, index)
+            self._refuse(shape(message), index)
             raise
 
     def outlines(self, history: Sequence[Any]) -> list[Outline]:
@@ -136,14 +136,17 @@ class Reader:
         return [self.outline(message, index) for index, message in enumerate(history)]
 
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
-        """All that counts of a message."""
-        if self.format.name != langchain.name:  # its messages hold the parts of any provider
-            self.refuse_other(message, index)
-        return self.format.read(message, index, outline, names=names)
+        """All that counts of a message; a part that another format has is refused.
 
-    def refuse_other(self, message: Any, index: int) -> None:
-        """Refuses a message of another format than was detected. One that was asked for is taken at its word."""
-        other = shape(message) if self._decisive is not None else None
-        if other is not None and other != self.format.name:
-            both = f"messages[{index}] looks like {other}, messages[{self._decisive}] like {self.format.name}"
+        Not so in LangChain, whose messages hold the parts of any provider, and in Pi, whose thinking looks like Anthropic's.
+        """
+        facts = self.format.read(message, index, outline, names=names)
+        for form in () if self.format in (langchain, pi) else part_shapes(message):
+            self._refuse(form, index)
+        return facts
+
+    def _refuse(self, other: str | None, index: int) -> None:
+        """Refuses another format than the one that the shape of the history told. One that was asked for is taken at its word."""
+        if self._decisive is not None and other is not None and other != self.format.name:
+            both = f"messages[{index}] looks like {other}, the messages before it like {self.format.name}"
             raise OptionError("format", "auto", f'{both}; say which with format="..."')
