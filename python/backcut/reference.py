@@ -22,7 +22,7 @@ from .figures import DEFAULT, Figures, resolve
 from .meter import Meter, Tokenizer, limit_memory, memory_limits
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
 from .wire import CODES, Reader, openai_chat
-from .wire.common import Facts, Outline, Path, Piece, edited, get, read_history, size_in_bytes
+from .wire.common import Facts, Outline, Path, Piece, edited, read_history, size_in_bytes
 from .wire.pairing import continues, pair
 
 __all__ = ["Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
