@@ -92,6 +92,11 @@ struct Candidate {
     size: Size,
 }
 
+/// Whether a tail and its task are the whole body, which begins at `head`.
+fn leaves_nothing_out(tail: usize, task: Option<usize>, head: usize) -> bool {
+    tail == head || (task == Some(head) && tail == head + 1)
+}
+
 /// The search over a walk.
 struct Search<'w, 'a, H: History> {
     walk: &'w mut Walk<'a, H>,
@@ -176,8 +181,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole =
-            task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
+        let whole = leaves_nothing_out(tail, task, walk.head);
         let mut size = walk.base
             + if whole {
                 walk.suffix(tail)
@@ -281,7 +285,18 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        let stripped = walk.strip(chosen.tail);
+        // A task and the newest group may be all there is, and too much: then only a capped result invalidates thinking.
+        let whole = leaves_nothing_out(chosen.tail, chosen.task, walk.head);
+        let stripped = walk.strip(if whole {
+            edits.first().map_or(walk.len, |edit| edit.index)
+        } else {
+            chosen.tail
+        });
+        let size = if whole {
+            chosen.size - stripped.saved
+        } else {
+            chosen.size
+        };
         merge(&mut edits, stripped.edits);
         if let Some(cuts) = lead {
             let lead = Edit {
@@ -332,15 +347,15 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: true,
+                window_trimmed: !whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),
                 task_dropped,
                 tools_truncated,
                 chars_capped,
-                chars_sent: chosen.size.chars,
-                tokens_sent: walk.counter.map(|_| chosen.size.tokens),
+                chars_sent: size.chars,
+                tokens_sent: walk.counter.map(|_| size.tokens),
                 first_changed: None,
                 over_budget,
                 thinking_invalidated: stripped.invalidated,

@@ -148,6 +148,8 @@ keys! {
     Kwargs = "kwargs",
     InvalidToolCalls = "invalid_tool_calls",
     AdditionalKwargs = "additional_kwargs",
+    Extras = "extras",
+    Base64 = "base64",
     // pydantic-ai
     PartKind = "part_kind",
     ToolName = "tool_name",

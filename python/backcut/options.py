@@ -29,6 +29,8 @@ FORMATS = (
     "auto",
     "openai-chat",
     "anthropic",
+    "pi",
+    "langchain",
 )
 """The wire formats that are there."""
 
@@ -36,8 +38,6 @@ FORMATS_TO_COME = (
     "openai-responses",
     "gemini",
     "bedrock",
-    "pi",
-    "langchain",
     "pydantic-ai",
 )
 """The wire formats that are named, but not there yet."""

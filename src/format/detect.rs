@@ -187,7 +187,15 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
 fn is_langchain(item: &str) -> bool {
     matches!(
         item,
-        "human" | "ai" | "tool" | "system" | "function" | "developer" | "chat"
+        "human"
+            | "ai"
+            | "tool"
+            | "system"
+            | "function"
+            | "developer"
+            | "chat"
+            | "generic"
+            | "remove"
     ) || item.ends_with("MessageChunk")
 }
 

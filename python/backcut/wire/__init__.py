@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, openai_chat
+from . import anthropic, langchain, openai_chat, pi
 from .common import Facts, Outline
 from .detect import detect, part_shapes, shape
 
@@ -75,6 +75,8 @@ class Format(Protocol):
 _FORMATS: dict[str, Format] = {
     "openai-chat": openai_chat,
     "anthropic": anthropic,
+    "pi": pi,
+    "langchain": langchain,
 }
 
 CODES = (
@@ -135,9 +137,12 @@ class Reader:
         return [self.outline(message, index) for index, message in enumerate(history)]
 
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
-        """All that counts of a message; a part that another format has is refused."""
+        """All that counts of a message; a part that another format has is refused.
+
+        Not so in LangChain, whose messages hold the parts of any provider, and in Pi, whose thinking looks like Anthropic's.
+        """
         facts = self.format.read(message, index, outline, names=names)
-        for form in part_shapes(message):
+        for form in () if self.format in (langchain, pi) else part_shapes(message):
             self._refuse(form, index)
         return facts
 

@@ -156,6 +156,8 @@ class Outline:
     turn: Turn
     ties: tuple[Tie, ...] = ()
     """In the order in which they stand in the message. What cannot be read is none, or has no id: it is no error here."""
+    sent: bool = True
+    """Whether it is in the request, too; what is not neither calls nor answers there, and costs nothing: its role is empty."""
 
 
 # What a message costs
