@@ -112,6 +112,10 @@ keys! {
     FunctionDeclarations = "function_declarations",
     ParametersJsonSchemaCamel = "parametersJsonSchema",
     ParametersJsonSchema = "parameters_json_schema",
+    ToolCallCamel = "toolCall",
+    ToolCall = "tool_call",
+    ToolResponseCamel = "toolResponse",
+    ToolResponse = "tool_response",
     // Bedrock
     ToolUseIdCamel = "toolUseId",
     Json = "json",
@@ -127,6 +131,7 @@ keys! {
     CachePoint = "cachePoint",
     GuardContent = "guardContent",
     CitationsContent = "citationsContent",
+    SearchResult = "searchResult",
     ToolSpec = "toolSpec",
     InputSchemaCamel = "inputSchema",
     // Pi

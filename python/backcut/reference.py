@@ -153,7 +153,7 @@ class _Body:
 
     def thinking(self, at: int) -> tuple[PartCut, ...]:
         """What takes the signed thinking out of the message: nothing, unless its turn is completed."""
-        if at >= self._last_user:
+        if at >= self._last_user or self.facts(at).thinking_stays:
             return ()
         return tuple(PartCut(path, 0, 0, "", dropped=True) for path in self.facts(at).thinking)
 

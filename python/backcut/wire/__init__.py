@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, openai_chat
+from . import anthropic, bedrock, gemini, openai_chat
 from .common import Facts, Outline
 from .detect import detect, shape
 
@@ -74,6 +74,8 @@ class Format(Protocol):
 _FORMATS: dict[str, Format] = {
     "openai-chat": openai_chat,
     "anthropic": anthropic,
+    "gemini": gemini,
+    "bedrock": bedrock,
 }
 
 CODES = (

@@ -27,10 +27,12 @@ __all__ = [
     "called",
     "compact",
     "edited",
+    "first_of",
     "found",
     "get",
     "identity",
     "image_of",
+    "json_said",
     "plain",
     "read_history",
     "readable",
@@ -105,6 +107,11 @@ def text_in(record: Any, key: str) -> str | None:
     """The text under a key of what may be a mapping."""
     value = get(record, key) if readable(record) else None
     return plain(value) if isinstance(value, str) else None
+
+
+def first_of(record: Any, keys: Sequence[str]) -> tuple[str, Any] | None:
+    """The first of several keys under which a record has something, and what that is."""
+    return next(((key, value) for key in keys if (value := get(record, key)) is not None), None)
 
 
 def text_at(record: Any, path: Path, index: int, expected: str = "a string or null") -> str | None:
@@ -193,6 +200,8 @@ class Facts:
     pieces: tuple[Piece, ...] = ()
     only_thinking: bool = False
     """Whether nothing is left of the message without its signed thinking."""
+    thinking_stays: bool = False
+    """Whether its signed thinking stays whatever is asked: nothing else is in the message, and that one may not go whole."""
 
     @property
     def chars(self) -> int:
@@ -241,6 +250,22 @@ def called(call: Any, path: Path, index: int, key: str) -> Iterator[Piece]:
         except ValueError:
             raise FormatError(index, where((*path, key)), found(arguments), "a string or a JSON value") from None
     yield Piece((*path, key), arguments or "")
+
+
+def json_said(value: Any, path: Path, index: int) -> tuple[Path, str]:
+    """What a result says that is JSON, and where: a mapping whose one entry is a text says that text, as it does once a cap has
+    made ``{"output": ...}`` of it; anything else its compact JSON.
+    """
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((key, only),) = value.items()
+        if isinstance(only, str):
+            return (*path, str(key)), only
+    if isinstance(value, str):
+        return path, value
+    try:
+        return path, compact(value)
+    except ValueError:
+        raise FormatError(index, where(path), found(value), "a string or a JSON value") from None
 
 
 def image_of(part: Any) -> Image:
