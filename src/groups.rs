@@ -139,6 +139,12 @@ pub(crate) struct Pairing {
     pub answers: Vec<Answer>,
     /// Steps with a call that got no result, in order.
     pub unanswered: Vec<usize>,
+    /// For each step with a call the last step of what belongs to it: of its turn, or of that of the last call that it made.
+    pub until: Vec<usize>,
+    /// Calls that have made calls themselves, whose results theirs has to wait for.
+    pub callers: FxHashSet<usize>,
+    /// Steps whose messages must not be parted: from the first to the second.
+    pub welds: Vec<(usize, usize)>,
 }
 
 /// Where the turn that begins at step `begin` ends: a message of the model's, and all that follow where they are one turn.
@@ -156,7 +162,12 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
     let mut answers = vec![Answer::NoResult; steps.len()];
     // Open calls by id; one with two ids stands here twice.
     let mut open: FxHashMap<(Family, String), usize> = FxHashMap::default();
+    // The newest call of each id.
+    let mut latest: FxHashMap<(Family, String), usize> = FxHashMap::default();
     let mut closed = vec![false; steps.len()];
+    let mut until: Vec<usize> = (0..steps.len()).collect();
+    let mut callers = FxHashSet::default();
+    let mut welds = Vec::new();
     let mut at = 0;
     while at < steps.len() {
         if let Some(result) = steps[at].result() {
@@ -217,6 +228,20 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
                 answers[k] = Answer::InRun(waiting[call]);
             }
         }
+        for &k in &calls {
+            let Some(call) = steps[k].call() else { continue };
+            until[k] = end - 1;
+            latest.extend(keys(call).map(|key| (key, k)));
+        }
+        for &k in &calls {
+            let caller = steps[k].call().and_then(|call| call.caller.as_ref());
+            let caller = caller.map(|(family, id)| (*family, id.as_str().into_owned()));
+            if let Some(&caller) = caller.and_then(|key| latest.get(&key)) {
+                callers.insert(caller);
+                until[caller] = until[caller].max(end - 1);
+                welds.push((caller.min(k), caller.max(k)));
+            }
+        }
         // Opening an id anew closes an older open call for good.
         for key in calls.iter().filter_map(|&k| steps[k].call()).flat_map(keys) {
             open.remove(&key);
@@ -232,9 +257,17 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
     let unanswered = (0..steps.len())
         .filter(|&k| steps[k].call().is_some() && !closed[k])
         .collect();
+    let late = answers.iter().enumerate().filter_map(|(k, answer)| match answer {
+        Answer::Late(call) => Some((*call, k)),
+        _ => None,
+    });
+    welds.extend(late);
     Pairing {
         answers,
         unanswered,
+        until,
+        callers,
+        welds,
     }
 }
 
@@ -354,14 +387,15 @@ impl<T: Text> Backward<T> {
         }
     }
 
-    /// Whether the run is one result for each call, in order; so it is for a turn that neither calls nor is called.
+    /// Whether the run is one result for each call, in order, and none was made by another call; so it is for a turn that
+    /// neither calls nor is called.
     fn has_answers_in_order(&self) -> bool {
         self.run.len() == self.calls.len()
             && self
                 .run
                 .iter()
                 .zip(&self.calls)
-                .all(|((_, result), (_, call))| is_answer(result, call))
+                .all(|((_, result), (_, call))| is_answer(result, call) && call.caller.is_none())
     }
 
     /// The same for any run.
@@ -389,6 +423,16 @@ impl<T: Text> Backward<T> {
         // A call of an id, answered or not, hides every older one from the results behind it.
         for key in self.calls.iter().flat_map(|(_, call)| keys(call)) {
             self.pending.remove(&key);
+        }
+        for (_, call) in &self.calls {
+            if let Some((family, id)) = &call.caller {
+                let own = |call: &Tie<T>| {
+                    call.family == *family && call.id.as_ref().is_some_and(|own| own.same(id))
+                };
+                if !self.calls.iter().any(|(_, call)| own(call)) {
+                    self.pending.insert((*family, id.as_str().into_owned()));
+                }
+            }
         }
         // Results within the turn come before any of its calls opens an id anew; what no call of an older message of the turn
         // is left for needs one from outside.
@@ -475,10 +519,8 @@ fn boundaries<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<usize> {
     let pairing = pair(steps, merges);
     // For each step, the latest message with a result that is welded to a call at or before it.
     let mut welded_to = vec![0; steps.len()];
-    for (step, answer) in steps.iter().zip(&pairing.answers) {
-        if let Answer::Late(call) = *answer {
-            welded_to[call] = welded_to[call].max(step.at);
-        }
+    for &(first, last) in &pairing.welds {
+        welded_to[first] = welded_to[first].max(steps[last].at);
     }
     let mut weld = 0;
     let mut found = Vec::new();
@@ -542,14 +584,17 @@ mod tests {
         }
 
         fn tie(&mut self) -> Tie<Id> {
-            match self.below(8) {
+            match self.below(10) {
                 0 => Tie::new(Family::Legacy, None),
                 1 => Tie {
-                    family: Family::LocalShell,
-                    id: Some(self.id()),
                     alias: Some(self.id()),
+                    ..Tie::new(Family::LocalShell, Some(self.id()))
                 },
-                2 => Tie::new(Family::Tool, None),
+                2 => Tie {
+                    caller: Some((Family::Tool, self.id())),
+                    ..Tie::new(Family::Tool, Some(self.id()))
+                },
+                3 => Tie::new(Family::Tool, None),
                 _ => Tie::new(Family::Tool, Some(self.id())),
             }
         }

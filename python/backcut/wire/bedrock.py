@@ -281,8 +281,13 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         if "document" in kinds and "text" not in kinds and each.role == "user":
             yield Violation("document_without_text", index, "a document has no text beside it", ())
         tied = [(key, held) for key, held in blocks if key in ("toolUse", "toolResult")]
-        if any(_family(key, held, each.turn) is None for key, held in tied):
-            yield Violation("misplaced_block", index, "a call stands in a user message, or a result in an assistant message", ())
+        if any(_family(key, held, each.turn) is None for key, held in tied) or ("reasoningContent" in kinds and each.turn != "model"):
+            sentence = "a call or a thought stands in a user message, or a result in an assistant message"
+            yield Violation("misplaced_block", index, sentence, ())
+        if each.turn == "result":
+            results = [key == "toolResult" for key in kinds if key != "cachePoint"]
+            if not all(results[: sum(results)]):
+                yield Violation("text_before_result", index, "results come first in a message, all else behind them", ())
         if any(key == "toolResult" and get(held, "status") == "error" and not get(held, "content") for key, held in tied):
             yield Violation("empty_result", index, "a result with status error says nothing", ())
         yield from _ids([get(held, "toolUseId") for _, held in tied], index)

@@ -2,15 +2,14 @@
 
 use super::blocks;
 use crate::error::Foreign;
-use crate::facts::{Links, Turn};
-use crate::format::{Flaw, Marks, Seen, first_not_user, records, repeated_ids, text_at};
+use crate::facts::Turn;
+use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
 use crate::value::{Key, Text, Value};
 
 /// The flaws of one message.
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
-    links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let content = message.get(Key::Content)?;
@@ -23,6 +22,7 @@ pub(super) fn inspect<V: Value>(
     let mut blank = said.is_some_and(|text| is_blank(&text));
     let (mut misplaced, mut without_id, mut empty_result) = (false, false, false);
     let (mut has_text, mut has_document) = (false, false);
+    let (mut behind_other, mut before_result) = (false, false);
     let mut odd_ids = Vec::new();
     for k in 0..len {
         let Some(block) = content.as_ref().and_then(|content| content.item(k)) else {
@@ -30,6 +30,7 @@ pub(super) fn inspect<V: Value>(
         };
         if let Some(text) = block.text() {
             has_text = true;
+            behind_other = true;
             blank |= is_blank(&text);
             continue;
         }
@@ -42,6 +43,7 @@ pub(super) fn inspect<V: Value>(
                 blank |= held.text().is_some_and(|text| is_blank(&text));
             }
             Key::Document => has_document = true,
+            Key::ReasoningContentCamel => misplaced |= turn != Turn::Model,
             Key::ToolUse | Key::ToolResult => {
                 misplaced |= blocks::family(key, &held, turn)?.is_none();
                 match text_at(&held, Key::ToolUseIdCamel)?.filter(|id| id.chars() > 0) {
@@ -56,6 +58,8 @@ pub(super) fn inspect<V: Value>(
             }
             _ => {}
         }
+        before_result |= key == Key::ToolResult && behind_other && turn == Turn::Result;
+        behind_other |= !matches!(key, Key::ToolResult | Key::CachePoint);
     }
     let mut flaw = |is, code, message| {
         if is {
@@ -66,7 +70,12 @@ pub(super) fn inspect<V: Value>(
     flaw(
         misplaced,
         "misplaced_block",
-        "a call stands in a user message, or a result in an assistant message",
+        "a call or a thought stands in a user message, or a result in an assistant message",
+    );
+    flaw(
+        before_result,
+        "text_before_result",
+        "a result does not come first",
     );
     flaw(
         has_document && !has_text && turn != Turn::Model,
@@ -82,11 +91,6 @@ pub(super) fn inspect<V: Value>(
     if !odd_ids.is_empty() {
         let message = "an id has 1 to 64 letters, digits, _ and -";
         flaws.push(Flaw::with("invalid_id", message, odd_ids));
-    }
-    let again = repeated_ids(links);
-    if !again.is_empty() {
-        let message = "two of its calls have the same id";
-        flaws.push(Flaw::with("duplicate_id", message, again));
     }
     Ok(0)
 }

@@ -2,15 +2,14 @@
 
 use super::parts;
 use crate::error::Foreign;
-use crate::facts::{Links, Turn};
-use crate::format::{Flaw, Marks, repeated_ids};
+use crate::facts::Turn;
+use crate::format::{Flaw, Marks};
 use crate::value::{Key, Text, Value};
 
 /// The flaws of one message.
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
-    links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let parts = message.get(Key::Parts)?;
@@ -56,10 +55,5 @@ pub(super) fn inspect<V: Value>(
         "text_before_result",
         "a result does not come first",
     );
-    let again = repeated_ids(links);
-    if !again.is_empty() {
-        let message = "two of its calls have the same id";
-        flaws.push(Flaw::with("duplicate_id", message, again));
-    }
     Ok(0)
 }
