@@ -11,7 +11,6 @@ use crate::format::{self, Flaw, Format, Reading, Seen, Shorten, Sink};
 use crate::groups::{Answer, Step, pair};
 use crate::value::{History, Text};
 
-
 /// One breach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -133,7 +132,8 @@ fn duplicates<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<(usize, Flaw)> {
         }
         let again = message.iter().filter(|step| {
             let call = step.call();
-            let key = call.and_then(|call| Some((call.family, call.id.as_ref()?.as_str().into_owned())));
+            let key =
+                call.and_then(|call| Some((call.family, call.id.as_ref()?.as_str().into_owned())));
             key.is_some_and(|key| {
                 let times = seen.entry(key).or_insert(0);
                 *times += 1;
@@ -142,7 +142,11 @@ fn duplicates<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<(usize, Flaw)> {
         });
         let ids = ids(again);
         if !ids.is_empty() {
-            let flaw = Flaw::with("duplicate_id", "two calls of one turn have the same id", ids);
+            let flaw = Flaw::with(
+                "duplicate_id",
+                "two calls of one turn have the same id",
+                ids,
+            );
             found.push((message[0].at, flaw));
         }
     }
@@ -164,7 +168,10 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
     // A head holds neither calls nor results, so the walk over everything is the walk over the body.
     let pairing = pair(steps, format.merges());
     // Behind this step stand only results: calls that reach it may still be answered.
-    let live = steps.iter().rposition(|step| step.turn != Turn::Result).unwrap_or(0);
+    let live = steps
+        .iter()
+        .rposition(|step| step.turn != Turn::Result)
+        .unwrap_or(0);
     let is_late = |k: usize| match pairing.answers[k] {
         Answer::Late(call) => {
             let between = &steps[call.min(k)..k];
@@ -174,7 +181,10 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
             );
             // A provider answers its own call once the client has answered those beside it, or those that it made.
             let waited = pairing.callers.contains(&call)
-                || (of_server && between.iter().all(|step| matches!(step.turn, Turn::Model | Turn::Result)));
+                || (of_server
+                    && between
+                        .iter()
+                        .all(|step| matches!(step.turn, Turn::Model | Turn::Result)));
             (!format.takes_late_results() && !waited).then_some(call)
         }
         _ => None,
@@ -188,7 +198,9 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
             let message = what.into();
             found.push((at, Flaw { code, message, ids }));
         };
-        let dead: Vec<usize> = places().filter(|k| pairing.unanswered.binary_search(k).is_ok()).collect();
+        let dead: Vec<usize> = places()
+            .filter(|k| pairing.unanswered.binary_search(k).is_ok())
+            .collect();
         if !dead.is_empty() {
             let all = message.iter().filter(|step| step.call().is_some()).count();
             let pending = dead.iter().any(|&k| pairing.until[k] >= live);
@@ -197,17 +209,29 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
             } else {
                 ("unanswered_call", "no result")
             };
-            add(code, format!("{} of its {all} calls have {what}", dead.len()), dead);
+            add(
+                code,
+                format!("{} of its {all} calls have {what}", dead.len()),
+                dead,
+            );
         }
         let late: Vec<usize> = places().filter(|&k| is_late(k).is_some()).collect();
         if let Some(call) = late.first().and_then(|&k| is_late(k)) {
             let call = steps[call].at;
-            let what = format!("a result answers a call of messages[{call}], but does not stand right behind it");
+            let what = format!(
+                "a result answers a call of messages[{call}], but does not stand right behind it"
+            );
             add("late_result", what, late);
         }
-        let orphans: Vec<usize> = places().filter(|&k| pairing.answers[k] == Answer::Orphan).collect();
+        let orphans: Vec<usize> = places()
+            .filter(|&k| pairing.answers[k] == Answer::Orphan)
+            .collect();
         if !orphans.is_empty() {
-            add("orphan_result", "a result answers no call".to_owned(), orphans);
+            add(
+                "orphan_result",
+                "a result answers no call".to_owned(),
+                orphans,
+            );
         }
     }
     found

@@ -229,7 +229,9 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
             }
         }
         for &k in &calls {
-            let Some(call) = steps[k].call() else { continue };
+            let Some(call) = steps[k].call() else {
+                continue;
+            };
             until[k] = end - 1;
             latest.extend(keys(call).map(|key| (key, k)));
         }
@@ -257,10 +259,13 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
     let unanswered = (0..steps.len())
         .filter(|&k| steps[k].call().is_some() && !closed[k])
         .collect();
-    let late = answers.iter().enumerate().filter_map(|(k, answer)| match answer {
-        Answer::Late(call) => Some((*call, k)),
-        _ => None,
-    });
+    let late = answers
+        .iter()
+        .enumerate()
+        .filter_map(|(k, answer)| match answer {
+            Answer::Late(call) => Some((*call, k)),
+            _ => None,
+        });
     welds.extend(late);
     Pairing {
         answers,

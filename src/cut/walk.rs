@@ -56,6 +56,7 @@ struct Signed {
 }
 
 /// What of its signed thinking a change invalidates or removes.
+#[derive(Default)]
 pub(super) struct Stripped {
     /// Edits of the messages that lose a part, oldest first.
     pub edits: Vec<Edit>,

@@ -5,9 +5,7 @@ use crate::cost::{Media, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::Turn;
 use crate::format::observation::Observation;
-use crate::format::{
-    Sink, media, misfit, part_text, records, string_at, text_at, text_or_json,
-};
+use crate::format::{Sink, media, misfit, part_text, records, string_at, text_at, text_or_json};
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
 
@@ -41,7 +39,8 @@ pub(super) fn read<V: Value>(
             let name = string_at(block, at, Key::Name, "a string")?;
             sink.meter.call(name.as_ref())?;
             if let Some(input) = block.get(Key::Input)? {
-                sink.meter.text(&text_or_json(&input, || at() + ".input")?)?;
+                sink.meter
+                    .text(&text_or_json(&input, || at() + ".input")?)?;
             }
         }
         Some(Kind::Result(family)) => {
@@ -55,7 +54,9 @@ pub(super) fn read<V: Value>(
                 }
             }
         }
-        None if kind == "thinking" || kind == "redacted_thinking" => thinking(block, k, kind, sink)?,
+        None if kind == "thinking" || kind == "redacted_thinking" => {
+            thinking(block, k, kind, sink)?
+        }
         None => return shown(block, kind, at, sink),
     }
     link(block, turn, sink.links)?;
@@ -69,7 +70,11 @@ fn thinking<V: Value>(
     kind: &str,
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<(), ReadError> {
-    let sealed = if kind == "thinking" { Key::Signature } else { Key::Data };
+    let sealed = if kind == "thinking" {
+        Key::Signature
+    } else {
+        Key::Data
+    };
     let read = |sink: &mut Sink<'_, '_, V>| {
         if kind == "thinking" {
             let at = || place("content", k);
@@ -125,11 +130,7 @@ fn shown<V: Value>(
 }
 
 /// The texts under some keys.
-fn said<V: Value>(
-    record: &V,
-    keys: &[Key],
-    sink: &mut Sink<'_, '_, V>,
-) -> Result<(), Foreign> {
+fn said<V: Value>(record: &V, keys: &[Key], sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
     for &key in keys {
         if let Some(text) = text_at(record, key)? {
             sink.meter.text(&text)?;
