@@ -3,7 +3,7 @@
 
 use super::{Figures, place};
 use crate::error::{Error, Foreign};
-use crate::format::{misfit_beside, records};
+use crate::format::{first_of, misfit_beside, records};
 use crate::tokens::Counter;
 use crate::value::{Key, Text, Value};
 
@@ -141,18 +141,13 @@ impl<T: Text> Schemas<'_, T> {
         let mut line = string(&inner, Key::Name)?;
         line.push(':');
         line.push_str(&description(&inner)?);
-        let mut schema = None;
-        for key in SCHEMAS {
-            if schema.is_none() {
-                schema = inner.get(key)?;
+        let schema = match first_of(&inner, &SCHEMAS)? {
+            // Bedrock has it as `{"json": ...}`. Only there: a model of pydantic's has a method of that name.
+            Some((Key::InputSchemaCamel, schema)) if schema.is_record() => {
+                Some(schema.get(Key::Json)?.unwrap_or(schema))
             }
-        }
-        // Bedrock has it as `{"json": ...}`.
-        if let Some(of_bedrock) = schema.as_ref().filter(|schema| schema.is_record())
-            && let Some(json) = of_bedrock.get(Key::Json)?
-        {
-            schema = Some(json);
-        }
+            found => found.map(|(_, schema)| schema),
+        };
         let schema = schema.map_or(Ok(0), |schema| self.schema(&schema, 0))?;
         Ok(self.counter.count_str(&line)? + schema)
     }

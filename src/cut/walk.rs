@@ -336,7 +336,7 @@ impl<'a, H: History> Walk<'a, H> {
         }
         // Where nothing is cut nothing is stripped.
         let whole = self.base + self.suffix(self.head);
-        Ok((!whole.is_within(most)).then_some(self.head))
+        Ok((!whole.is_within(most)).then_some(self.head + 1))
     }
 
     /// Finds and reads the newest group: the last boundary that is not at a system message.
