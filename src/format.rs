@@ -470,19 +470,22 @@ pub(crate) fn role_of<V: Value>(
         .ok_or_else(|| wrong_word(Key::Role, value.as_ref(), expected))
 }
 
-/// Refuses a message of another format's shape, where nobody said which format it is.
+/// Refuses a part that another format has, where nobody said which format it is. Chat Completions tells by its calls and
+/// results, whatever stands beside them.
 pub(crate) fn refuse_other<V: Value>(
     message: &V,
     how: Reading,
     before: Format,
 ) -> Result<(), ReadError> {
-    if !how.auto {
+    if !how.auto || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some() {
         return Ok(());
     }
-    match detect::hint(message)?.filter(|&looks| looks != before) {
-        Some(looks) => Err(ReadError::LooksLike(Between { looks, before })),
-        None => Ok(()),
+    for part in records(message.get(Key::Content)?.as_ref()) {
+        if let Some(looks) = detect::by_part(&part)?.filter(|&looks| looks != before) {
+            return Err(ReadError::LooksLike(Between { looks, before }));
+        }
     }
+    Ok(())
 }
 
 /// The first of several keys under which a record has something.

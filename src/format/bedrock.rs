@@ -41,7 +41,6 @@ impl Wire for Bedrock {
 
     fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
         let role = role(message)?;
-        refuse_other(message, sink.how, Format::Bedrock)?;
         sink.meter.message(role)?;
         let Some(content) = message.get(Key::Content)? else {
             return Ok(turn_of(role, false));
@@ -65,6 +64,7 @@ impl Wire for Bedrock {
         }
         // Roles must alternate, and a mark of the cache alone is no content.
         sink.has_parts_and_stays(len - marks);
+        refuse_other(message, sink.how, Format::Bedrock)?;
         Ok(turn)
     }
 

@@ -42,26 +42,13 @@ impl Wire for Gemini {
 
     fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
         let role = role(message)?;
-        refuse_other(message, sink.how, Format::Gemini)?;
         sink.meter.message(role)?;
-        let Some(parts) = message.get(Key::Parts)? else {
-            return Ok(turn_of(role, false));
+        let turn = match message.get(Key::Parts)? {
+            Some(parts) => read_parts(&parts, role, sink)?,
+            None => turn_of(role, false),
         };
-        if let Some(text) = parts.text() {
-            sink.meter.text(&text)?;
-            return Ok(turn_of(role, false));
-        }
-        let Some(len) = parts.list() else {
-            return Err(ReadError::Misfit(misfit(
-                "parts",
-                Some(&parts),
-                "a string, a list of parts or null",
-            )));
-        };
-        let turn = turn_of(role, role == Role::User && has_response(Some(&parts))?);
-        for k in 0..len {
-            let Some(part) = parts.item(k) else { break };
-            parts::read(&part, k, turn, sink)?;
+        if !matches!(role, Role::Function | Role::Tool) {
+            refuse_other(message, sink.how, Format::Gemini)?;
         }
         Ok(turn)
     }
@@ -106,6 +93,27 @@ const fn turn_of(role: Role, answers: bool) -> Turn {
         _ if answers => Turn::Result,
         _ => Turn::User,
     }
+}
+
+fn read_parts<V: Value>(
+    parts: &V,
+    role: Role,
+    sink: &mut Sink<'_, '_, V>,
+) -> Result<Turn, ReadError> {
+    if let Some(text) = parts.text() {
+        sink.meter.text(&text)?;
+        return Ok(turn_of(role, false));
+    }
+    let Some(len) = parts.list() else {
+        let expected = "a string, a list of parts or null";
+        return Err(ReadError::Misfit(misfit("parts", Some(parts), expected)));
+    };
+    let turn = turn_of(role, role == Role::User && has_response(Some(parts))?);
+    for k in 0..len {
+        let Some(part) = parts.item(k) else { break };
+        parts::read(&part, k, turn, sink)?;
+    }
+    Ok(turn)
 }
 
 /// Whether a list of parts holds a result.

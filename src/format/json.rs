@@ -1,7 +1,7 @@
 //! Results that are JSON: Gemini's `response`, Bedrock's `json`.
 
 use crate::error::ReadError;
-use crate::format::text_or_json;
+use crate::format::misfit;
 use crate::plan::Step;
 use crate::value::{Text, Value};
 
@@ -17,5 +17,10 @@ pub(super) fn said<V: Value>(
     {
         return Ok((Some(Step::Name(name.as_str().into_owned())), text));
     }
-    Ok((None, text_or_json(value, path)?))
+    let text = match value.text() {
+        Some(text) => Some(text),
+        None => value.compact_json()?,
+    };
+    let misfit = || ReadError::Misfit(misfit(path(), Some(value), "a JSON value"));
+    Ok((None, text.ok_or_else(misfit)?))
 }

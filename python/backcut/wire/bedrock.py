@@ -21,8 +21,8 @@ from .common import (
     found,
     get,
     identity,
-    json_said,
     readable,
+    result_text,
     role_of,
     text_at,
     text_in,
@@ -195,7 +195,7 @@ def _result(content: Any, path: Path, index: int, observation: int | None) -> It
         data = get(block, "json")
         key, held = _held(block)
         if data is not None:
-            place, text = json_said(data, (*item, "json"), index)
+            place, text = result_text(data, (*item, "json"), index)
             yield Piece(place, text, observation=observation, item=item)
         elif key == "text":
             for piece in _shown(key, held, (*item, key), index):

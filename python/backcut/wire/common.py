@@ -32,10 +32,10 @@ __all__ = [
     "get",
     "identity",
     "image_of",
-    "json_said",
     "plain",
     "read_history",
     "readable",
+    "result_text",
     "role_of",
     "size_in_bytes",
     "text_at",
@@ -252,20 +252,21 @@ def called(call: Any, path: Path, index: int, key: str) -> Iterator[Piece]:
     yield Piece((*path, key), arguments or "")
 
 
-def json_said(value: Any, path: Path, index: int) -> tuple[Path, str]:
-    """What a result says that is JSON, and where: a mapping whose one entry is a text says that text, as it does once a cap has
-    made ``{"output": ...}`` of it; anything else its compact JSON.
+def result_text(value: Any, path: Path, index: int) -> tuple[Path, str]:
+    """What a result that is JSON says, and where: its only entry if that is a text, else all of it as compact JSON.
+
+    A cap cuts the text at that path; ``edit.edit_message`` knows what becomes of JSON that is cut.
     """
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((key, only),) = value.items()
-        if isinstance(only, str):
-            return (*path, str(key)), only
     if isinstance(value, str):
         return path, value
+    if isinstance(value, Mapping) and len(value) == 1:
+        key, only = next(iter(value.items()))
+        if isinstance(key, str) and isinstance(only, str):
+            return (*path, key), only
     try:
         return path, compact(value)
     except ValueError:
-        raise FormatError(index, where(path), found(value), "a string or a JSON value") from None
+        raise FormatError(index, where(path), found(value), "a JSON value") from None
 
 
 def image_of(part: Any) -> Image:

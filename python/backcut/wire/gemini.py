@@ -20,8 +20,8 @@ from .common import (
     found,
     get,
     identity,
-    json_said,
     readable,
+    result_text,
     role_of,
     text_at,
     text_in,
@@ -130,7 +130,7 @@ def _held(keys: tuple[str, str], held: Any, path: Path, index: int) -> Iterator[
         yield Piece(path, figure="result")
         response = get(held, "response")
         if response is not None:
-            place, text = json_said(response, (*path, "response"), index)
+            place, text = result_text(response, (*path, "response"), index)
             # Each response is an observation of its own, by the place of its part.
             yield Piece(place, text, observation=int(path[1]) if keys == _RESPONSE else None)
         parts = get(held, "parts")

@@ -5,11 +5,12 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::observation::Observation;
 use crate::format::{
-    STRING_OR_NULL, Sink, first_of, id_at, json, misfit, records, string, text_at, text_or_json,
+    STRING_OR_NULL, Sink, first_of, id_at, json, misfit, records, string, string_at, text_at,
+    text_or_json,
 };
 use crate::media;
 use crate::plan::to;
-use crate::value::{Key, Text, Value};
+use crate::value::{Key, Lent, Text, Value};
 
 /// A block has one key, which says what it is.
 const BLOCKS: [Key; 12] = [
@@ -31,7 +32,6 @@ const BLOCKS: [Key; 12] = [
 pub(super) fn held<V: Value>(block: &V) -> Result<Option<(Key, V)>, Foreign> {
     let mut found = None;
     let looked = block.look(|key, value| {
-        use crate::value::Lent;
         if BLOCKS.contains(&key) && !value.is_null() {
             found = Some((key, value.keep()));
         }
@@ -114,8 +114,8 @@ pub(super) fn read<V: Value>(
     match key {
         Key::ToolUse => {
             record(&held, &at)?;
-            id(&held, &at)?;
-            let name = text_under(&held, Key::Name, &at)?;
+            string_at(&held, at, Key::ToolUseIdCamel, STRING_OR_NULL)?;
+            let name = string_at(&held, at, Key::Name, STRING_OR_NULL)?;
             sink.meter.call(name.as_ref())?;
             if let Some(input) = held.get(Key::Input)? {
                 sink.meter
@@ -124,7 +124,7 @@ pub(super) fn read<V: Value>(
         }
         Key::ToolResult => {
             record(&held, &at)?;
-            id(&held, &at)?;
+            string_at(&held, at, Key::ToolUseIdCamel, STRING_OR_NULL)?;
             sink.meter.result();
             if let Some(content) = held.get(Key::Content)? {
                 // What the provider's own tool gave back stands in the model's message and is not cut.
@@ -151,25 +151,6 @@ fn record<V: Value>(held: &V, at: &dyn Fn() -> String) -> Result<(), ReadError> 
     Err(ReadError::Misfit(misfit(at(), Some(held), "a mapping")))
 }
 
-fn id<V: Value>(held: &V, at: &dyn Fn() -> String) -> Result<(), ReadError> {
-    text_under(held, Key::ToolUseIdCamel, at).map(|_| ())
-}
-
-/// The text under a key of `held`, which stands at `at`.
-fn text_under<V: Value>(
-    held: &V,
-    key: Key,
-    at: &dyn Fn() -> String,
-) -> Result<Option<V::Text>, ReadError> {
-    match held.get(key)? {
-        Some(value) => {
-            let at = || at() + "." + key.name();
-            Ok(Some(string(&value, at, STRING_OR_NULL)?))
-        }
-        None => Ok(None),
-    }
-}
-
 /// What the model thought; signed, or sealed, it is bound to what stands in front of it.
 fn thinking<V: Value>(
     held: &V,
@@ -184,7 +165,7 @@ fn thinking<V: Value>(
     }
     let (mut text, mut signature) = (None, None);
     if let Some(said) = &said {
-        text = text_under(said, Key::Text, &at)?;
+        text = string_at(said, at, Key::Text, STRING_OR_NULL)?;
         signature = text_at(said, Key::Signature)?.filter(|it| it.chars() > 0);
     }
     let sealed = held.get(Key::RedactedContent)?;

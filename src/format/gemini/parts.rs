@@ -4,10 +4,10 @@ use crate::cost::{Media, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
-    STRING_OR_NULL, Sink, first_of, id_at, json, misfit, records, string, text_at, text_or_json,
+    STRING_OR_NULL, Sink, first_of, id_at, json, misfit, records, string_at, text_at, text_or_json,
 };
 use crate::media;
-use crate::plan::to;
+use crate::plan::{Path, to};
 use crate::value::{Key, Text, Value};
 
 /// On the wire and in the SDK.
@@ -71,12 +71,8 @@ pub(super) fn link<V: Value>(
 
 /// Whether nothing is in a part: no text, nothing of what a part may hold, and nothing that nobody knows.
 pub(super) fn is_empty<V: Value>(part: &V) -> Result<bool, Foreign> {
-    if let Some(text) = part.get(Key::Text)? {
-        if text.text().is_none_or(|text| text.chars() > 0) {
-            return Ok(false);
-        }
-    }
-    if first_of(part, HELD.as_flattened())?.is_some() {
+    let says = |text: V| text.text().is_none_or(|text| text.chars() > 0);
+    if part.get(Key::Text)?.is_some_and(says) || first_of(part, HELD.as_flattened())?.is_some() {
         return Ok(false);
     }
     let known = |name: &str| {
@@ -107,15 +103,14 @@ pub(super) fn read<V: Value>(
             expected,
         )));
     }
-    let at = |inner: &'static str| move || place("parts", k) + inner;
-    if let Some(text) = part.get(Key::Text)? {
-        sink.meter.text(&string(&text, at(".text"), "a string")?)?;
+    if let Some(text) = string_at(part, || place("parts", k), Key::Text, "a string")? {
+        sink.meter.text(&text)?;
     }
     // Most parts hold one thing, and most hold no more than a text.
     for names in HELD {
         if let Some((key, held)) = first_of(part, &names)? {
             let at = || place("parts", k) + "." + key.name();
-            read_held(names, &held, &at, &to![Key::Parts, k, key], sink)?;
+            read_held(names, &held, &at, to![Key::Parts, k, key], sink)?;
         }
     }
     link(part, turn, sink.links)?;
@@ -127,7 +122,7 @@ fn read_held<V: Value>(
     names: Names,
     held: &V,
     at: &dyn Fn() -> String,
-    path: &[crate::plan::Step],
+    mut path: Path,
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<(), ReadError> {
     if names == SIGNATURE {
@@ -140,13 +135,7 @@ fn read_held<V: Value>(
     if !held.is_record() {
         return Err(ReadError::Misfit(misfit(at(), Some(held), "a mapping")));
     }
-    let text_under = |key: Key| -> Result<Option<V::Text>, ReadError> {
-        let at = || at() + "." + key.name();
-        match held.get(key)? {
-            Some(value) => Ok(Some(string(&value, at, STRING_OR_NULL)?)),
-            None => Ok(None),
-        }
-    };
+    let text_under = |key| string_at(held, at, key, STRING_OR_NULL);
     match names {
         CALL | SERVER_CALL => {
             let name = text_under(Key::Name)?;
@@ -163,7 +152,6 @@ fn read_held<V: Value>(
                 let (step, text) = json::said(&response, || at() + ".response")?;
                 match sink.cap() {
                     Some(most) if names == RESPONSE && text.chars() > most => {
-                        let mut path = path.to_vec();
                         path.push(Key::Response.into());
                         path.extend(step);
                         sink.observation(|observation, _| {
