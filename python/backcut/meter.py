@@ -323,6 +323,8 @@ class Meter:
             return 0
         offered = get(tools, "tools") if readable(tools) else None  # Bedrock has them in a `toolConfig`
         offered = tools if offered is None else offered
+        if readable(offered) and first_of(offered, _DECLARATIONS) is not None:
+            offered = [offered]  # a tool of Gemini's, which declares several functions, may stand alone
         if not isinstance(offered, (list, tuple)):
             raise FormatError(None, "tools", found(tools), "a list of tools")
         total = sum(self._offered(tool, f"tools[{k}]") for k, tool in enumerate(offered))

@@ -570,8 +570,8 @@ def _plan_thena(window: Window, messages: Any) -> Plan:
     body = list(range(head, len(history)))
     facts: dict[int, Facts] = {}
     for index in body:
-        reader.refuse_other(history[index], index)
         facts[index] = openai_chat.read_content(history[index], index, outlines[index])
+        reader.refuse_parts(history[index], index)
     most = window.max_chars_per_tool
     cuts: dict[int, tuple[PartCut, ...]] = {}
     if most is not None:

@@ -26,12 +26,16 @@ pub(crate) fn tools<V: Value>(
         None
     };
     let list = list.as_ref().unwrap_or(tools);
-    let Some(len) = list.list() else {
+    // A tool of Gemini's, which declares several functions, may stand alone.
+    let alone = (list.is_record() && declarations(list)?.is_some()).then_some(list);
+    let Some(len) = list.list().or(alone.map(|_| 1)) else {
         return Err(misfit_beside("tools", tools, "a list of tools"));
     };
     let mut sum = 0;
     for k in 0..len {
-        let Some(tool) = list.item(k) else { break };
+        let Some(tool) = alone.cloned().or_else(|| list.item(k)) else {
+            break;
+        };
         if !is_tool(&tool)? {
             return Err(misfit_beside(place("tools", k), &tool, TOOL));
         }

@@ -139,9 +139,13 @@ class Reader:
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
         """All that counts of a message; a part that another format has is refused."""
         facts = self.format.read(message, index, outline, names=names)
+        self.refuse_parts(message, index)
+        return facts
+
+    def refuse_parts(self, message: Any, index: int) -> None:
+        """Refuses a part that another format has."""
         for form in part_shapes(message):
             self._refuse(form, index)
-        return facts
 
     def _refuse(self, other: str | None, index: int) -> None:
         """Refuses another format than the one that the shape of the history told. One that was asked for is taken at its word."""

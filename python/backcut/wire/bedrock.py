@@ -125,7 +125,7 @@ def _block(block: Any, path: Path, index: int, turn: Turn) -> Iterator[Piece]:
         yield Piece(path, block)
         return
     if not readable(block):
-        raise FormatError(index, where(path), found(block), "a string or a mapping")
+        raise FormatError(index, where(path), type(block).__name__, "a string or a mapping")
     key, held = _held(block)
     inside = (*path, key)
     if key in ("toolUse", "toolResult", "reasoningContent") and not readable(held):
@@ -191,7 +191,7 @@ def _result(content: Any, path: Path, index: int, observation: int | None) -> It
             yield Piece(item, block, observation=observation, item=item)
             continue
         if not readable(block):
-            raise FormatError(index, where(item), found(block), "a string or a mapping")
+            raise FormatError(index, where(item), type(block).__name__, "a string or a mapping")
         data = get(block, "json")
         key, held = _held(block)
         if data is not None:

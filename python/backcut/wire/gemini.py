@@ -100,7 +100,7 @@ def _part(part: Any, path: Path, index: int) -> Iterator[Piece]:
         yield Piece(path, part)
         return
     if not readable(part):
-        raise FormatError(index, where(path), found(part), "a string or a mapping")
+        raise FormatError(index, where(path), type(part).__name__, "a string or a mapping")
     text = text_at(part, (*path, "text"), index, "a string")
     if text is not None:
         yield Piece((*path, "text"), text)
@@ -140,9 +140,9 @@ def _held(keys: tuple[str, str], held: Any, path: Path, index: int) -> Iterator[
                     yield Piece(path, media=_media(shown[1]))
     elif keys in (_CODE, _OUTCOME):
         place = (*path, "code" if keys == _CODE else "output")
-        text = text_at(held, place, index)
-        if text is not None:
-            yield Piece(place, text)
+        said = text_at(held, place, index)
+        if said is not None:
+            yield Piece(place, said)
     else:
         yield Piece(path, media=_media(held))
 
