@@ -14,7 +14,7 @@ use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
 use crate::window::{Limits, Overflow, Size, Start};
-use walk::Walk;
+use walk::{Stripped, Walk};
 
 /// The text type of a history.
 pub(crate) type TextOf<H> = <<H as History>::Value as Value>::Text;
@@ -89,6 +89,8 @@ struct Candidate {
     task: Option<usize>,
     /// The user turn into which the notice is folded.
     fold: Option<usize>,
+    /// Whether the two are all of the body.
+    whole: bool,
     size: Size,
 }
 
@@ -208,6 +210,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail,
             task,
             fold,
+            whole,
             size,
         }))
     }
@@ -251,6 +254,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail: newest,
             task: None,
             fold: None,
+            whole: newest == walk.head,
             size: walk.base + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
@@ -285,14 +289,13 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        // A task and the newest group may be all there is, and too much: then only a capped result invalidates thinking.
-        let whole = leaves_nothing_out(chosen.tail, chosen.task, walk.head);
-        let stripped = walk.strip(if whole {
-            edits.first().map_or(walk.len, |edit| edit.index)
+        let changed = if chosen.whole {
+            edits.first().map(|edit| edit.index)
         } else {
-            chosen.tail
-        });
-        let size = if whole {
+            Some(chosen.tail)
+        };
+        let stripped = changed.map_or_else(Stripped::default, |index| walk.strip(index));
+        let size = if chosen.whole {
             chosen.size - stripped.saved
         } else {
             chosen.size
@@ -347,7 +350,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: !whole,
+                window_trimmed: !chosen.whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),

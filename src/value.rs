@@ -116,6 +116,10 @@ keys! {
     FunctionDeclarations = "function_declarations",
     ParametersJsonSchemaCamel = "parametersJsonSchema",
     ParametersJsonSchema = "parameters_json_schema",
+    ToolCallCamel = "toolCall",
+    ToolCall = "tool_call",
+    ToolResponseCamel = "toolResponse",
+    ToolResponse = "tool_response",
     // Bedrock
     ToolUseIdCamel = "toolUseId",
     Json = "json",
@@ -131,6 +135,7 @@ keys! {
     CachePoint = "cachePoint",
     GuardContent = "guardContent",
     CitationsContent = "citationsContent",
+    SearchResult = "searchResult",
     ToolSpec = "toolSpec",
     InputSchemaCamel = "inputSchema",
     // Pi

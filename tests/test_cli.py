@@ -51,7 +51,7 @@ def test_every_option_of_the_api_is_there() -> None:
         (["--trim-to", "nan", "--max-turns", "5"], "backcut: error: --trim-to"),
         (["--model", "gpt-99", "--max-tokens", "5"], "backcut: error: --model gpt-99: "),
         (["--tokenizer", "o300k", "--max-tokens", "5"], "backcut: error: --tokenizer o300k: "),
-        (["--format", "bedrock"], "backcut: error: --format bedrock: this format is not there yet"),
+        (["--format", "pydantic-ai"], "backcut: error: --format pydantic-ai: this format is not there yet"),
         (["--compat", "other"], "backcut: error: --compat other: "),
         (["--compat", "thena", "--max-tokens", "5"], "backcut: error: --max-tokens 5: "),
     ],

@@ -31,13 +31,13 @@ FORMATS = (
     "anthropic",
     "pi",
     "langchain",
+    "gemini",
+    "bedrock",
 )
 """The wire formats that are there."""
 
 FORMATS_TO_COME = (
     "openai-responses",
-    "gemini",
-    "bedrock",
     "pydantic-ai",
 )
 """The wire formats that are named, but not there yet."""

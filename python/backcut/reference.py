@@ -151,7 +151,7 @@ class _Body:
 
     def thinking(self, at: int) -> tuple[PartCut, ...]:
         """What takes the signed thinking out of the message: nothing, unless its turn is completed."""
-        if at >= self._last_user:
+        if at >= self._last_user or self.facts(at).thinking_stays:
             return ()
         return tuple(PartCut(path, 0, 0, "", dropped=True) for path in self.facts(at).thinking)
 
@@ -570,8 +570,8 @@ def _plan_thena(window: Window, messages: Any) -> Plan:
     body = list(range(head, len(history)))
     facts: dict[int, Facts] = {}
     for index in body:
-        reader.refuse_other(history[index], index)
         facts[index] = openai_chat.read_content(history[index], index, outlines[index])
+        reader.refuse_parts(history[index], index)
     most = window.max_chars_per_tool
     cuts: dict[int, tuple[PartCut, ...]] = {}
     if most is not None:

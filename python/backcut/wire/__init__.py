@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, langchain, openai_chat, pi
+from . import anthropic, bedrock, gemini, langchain, openai_chat, pi
 from .common import Facts, Outline
 from .detect import detect, part_shapes, shape
 
@@ -77,6 +77,8 @@ _FORMATS: dict[str, Format] = {
     "anthropic": anthropic,
     "pi": pi,
     "langchain": langchain,
+    "gemini": gemini,
+    "bedrock": bedrock,
 }
 
 CODES = (
@@ -142,9 +144,13 @@ class Reader:
         Not so in LangChain, whose messages hold the parts of any provider, and in Pi, whose thinking looks like Anthropic's.
         """
         facts = self.format.read(message, index, outline, names=names)
+        self.refuse_parts(message, index)
+        return facts
+
+    def refuse_parts(self, message: Any, index: int) -> None:
+        """Refuses a part that another format has."""
         for form in () if self.format in (langchain, pi) else part_shapes(message):
             self._refuse(form, index)
-        return facts
 
     def _refuse(self, other: str | None, index: int) -> None:
         """Refuses another format than the one that the shape of the history told. One that was asked for is taken at its word."""

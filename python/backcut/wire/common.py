@@ -27,6 +27,7 @@ __all__ = [
     "called",
     "compact",
     "edited",
+    "first_of",
     "found",
     "get",
     "identity",
@@ -106,6 +107,11 @@ def text_in(record: Any, key: str) -> str | None:
     """The text under a key of what may be a mapping."""
     value = get(record, key) if readable(record) else None
     return plain(value) if isinstance(value, str) else None
+
+
+def first_of(record: Any, keys: Sequence[str]) -> tuple[str, Any] | None:
+    """The first of several keys under which a record has something, and what that is."""
+    return next(((key, value) for key in keys if (value := get(record, key)) is not None), None)
 
 
 def text_at(record: Any, path: Path, index: int, expected: str = "a string or null") -> str | None:
@@ -196,6 +202,8 @@ class Facts:
     pieces: tuple[Piece, ...] = ()
     only_thinking: bool = False
     """Whether nothing is left of the message without its signed thinking."""
+    thinking_stays: bool = False
+    """Whether its signed thinking stays whatever is asked: nothing else is in the message, and that one may not go whole."""
 
     @property
     def chars(self) -> int:

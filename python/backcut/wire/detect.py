@@ -28,7 +28,18 @@ _PARTS = {
     "server_tool_use": "anthropic",
     "mcp_tool_use": "anthropic",
 }
-_BEDROCK = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint", "guardContent")
+_BEDROCK = (
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "image",
+    "document",
+    "video",
+    "cachePoint",
+    "guardContent",
+    "citationsContent",
+)
 
 
 def detect(messages: Sequence[Any]) -> tuple[str, int | None]:
