@@ -1,12 +1,14 @@
 //! `check`: every breach of the format's rules. `docs/rules.md`, section 9.
 
+use rustc_hash::FxHashMap;
+
 use crate::cost::{FIGURES, Meter};
 use crate::cut::{Reader, TextOf};
 use crate::error::Error;
 use crate::facts::{Family, Links, Turn};
 use crate::format::Lead;
 use crate::format::{self, Flaw, Format, Reading, Seen, Shorten, Sink};
-use crate::groups::{Answer, Step, pair};
+use crate::groups::{Answer, Step, pair, turn_end};
 use crate::value::{History, Text};
 
 /// One breach.
@@ -69,11 +71,44 @@ pub fn check<H: History>(history: &H, format: Option<Format>) -> Result<Vec<Viol
     for (index, flaw) in format::order(wire.format, &seen) {
         add(index, flaw);
     }
+    for (index, flaw) in duplicates(&steps, wire.format.merges()) {
+        add(index, flaw);
+    }
     for (index, flaw) in pairs(&steps, wire.format) {
         add(index, flaw);
     }
     violations.sort_by_key(|violation| violation.index);
     Ok(violations)
+}
+
+/// Ids that calls of one turn share, each once, with the message that brings it again.
+fn duplicates<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<(usize, Flaw)> {
+    let mut times: FxHashMap<(Family, String), usize> = FxHashMap::default();
+    let mut found: Vec<(usize, Flaw)> = Vec::new();
+    let mut end = 0;
+    for (k, step) in steps.iter().enumerate() {
+        if k >= end {
+            times.clear();
+            end = turn_end(steps, k, merges).max(k + 1);
+        }
+        let Some((call, id)) = step.call().and_then(|call| Some((call, call.id.as_ref()?))) else {
+            continue;
+        };
+        let id = id.as_str().into_owned();
+        let times = times.entry((call.family, id.clone())).or_insert(0);
+        *times += 1;
+        if *times != 2 {
+            continue;
+        }
+        match found.last_mut() {
+            Some((index, flaw)) if *index == step.at => flaw.ids.push(id),
+            _ => {
+                let message = "two calls of the turn have the same id";
+                found.push((step.at, Flaw::with("duplicate_id", message, vec![id])));
+            }
+        }
+    }
+    found
 }
 
 /// What pairing finds: calls without a result, results without a call or away from it.
@@ -83,6 +118,15 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
     let pairing = pair(steps, merges);
     let mut found = Vec::new();
     let live = live_end(steps, merges);
+    let is_live = |index| live.is_some_and(|live| index >= live);
+    // Of calls that make calls themselves, the last message that does so.
+    let mut makes_until: FxHashMap<usize, usize> = FxHashMap::default();
+    for (step, answer) in steps.iter().zip(&pairing.answers) {
+        if let Answer::Made(call) = *answer {
+            makes_until.insert(call, step.at);
+        }
+    }
+    let makes = |k| makes_until.get(k).is_some_and(|&until| is_live(until));
     let at = |&k: &usize| steps[k].at;
     for calls in pairing.unanswered.chunk_by(|a, b| at(a) == at(b)) {
         let index = at(&calls[0]);
@@ -95,7 +139,7 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
             .iter()
             .filter(|step| step.at == index && step.call().is_some())
             .count();
-        let (code, what) = if live.is_some_and(|live| index >= live) {
+        let (code, what) = if is_live(index) || calls.iter().any(makes) {
             ("pending_call", "no result yet")
         } else {
             ("unanswered_call", "no result")
@@ -106,7 +150,9 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
     for (step, answer) in steps.iter().zip(&pairing.answers) {
         let family = step.result().map(|tie| tie.family);
         let (code, message) = match *answer {
-            Answer::NoResult | Answer::InRun(_) => continue,
+            Answer::NoResult | Answer::InRun(_) | Answer::Made(_) => continue,
+            // A call whose work includes other calls has its result behind theirs.
+            Answer::Late(call) if makes_until.contains_key(&call) => continue,
             Answer::Late(_) if late_is_sound || family == Some(Family::Server) => continue,
             Answer::Late(call) => (
                 "late_result",

@@ -97,6 +97,9 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
     /// Another id by which a result may name the call.
     pub alias: Option<T>,
+    /// A loose call may go without a result. A loose result, in a message of the model's, is none: it says which call made those
+    /// of its message, stays with it and leaves it open.
+    pub loose: bool,
 }
 
 impl<T> Tie<T> {
@@ -106,6 +109,7 @@ impl<T> Tie<T> {
             family,
             id,
             alias: None,
+            loose: false,
         }
     }
 }

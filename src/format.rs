@@ -5,6 +5,7 @@ pub(crate) mod chat;
 mod detect;
 mod media;
 pub(crate) mod observation;
+mod responses;
 mod sink;
 
 use std::borrow::Cow;
@@ -69,6 +70,8 @@ macro_rules! formats {
 formats! {
     /// `OpenAI` Chat Completions and its clones.
     OpenaiChat = "openai-chat": chat::Chat,
+    /// `OpenAI` Responses.
+    OpenaiResponses = "openai-responses": responses::Responses,
     /// Anthropic Messages.
     Anthropic = "anthropic": anthropic::Anthropic,
 }
@@ -194,21 +197,6 @@ pub(crate) fn first_not_user(seen: &[Seen]) -> Option<(usize, Flaw)> {
         "the conversation does not begin with a plain user turn",
     );
     (seen[first].turn != Turn::User).then_some((first, flaw))
-}
-
-/// Ids that more than one of the calls has, each once, in the order in which they come again.
-pub(crate) fn repeated_ids<T: Text>(links: &Links<T>) -> Vec<String> {
-    let mut seen: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
-    let mut again = Vec::new();
-    for call in links.calls.iter().filter_map(|call| call.id.as_ref()) {
-        let id = call.as_str().into_owned();
-        let times = seen.entry(id.clone()).or_insert(0);
-        *times += 1;
-        if *times == 2 {
-            again.push(id);
-        }
-    }
-    again
 }
 
 /// A question to the file of a format.

@@ -66,6 +66,8 @@ pub(crate) enum Answer {
     InRun(usize),
     /// A call, this step, from further away.
     Late(usize),
+    /// Nothing: this call, a step, has made those of its message.
+    Made(usize),
     /// Nothing.
     Orphan,
 }
@@ -156,10 +158,15 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
     let mut answers = vec![Answer::NoResult; steps.len()];
     // Open calls by id; one with two ids stands here twice.
     let mut open: FxHashMap<(Family, String), usize> = FxHashMap::default();
+    // The newest call of an id, open or not: what a call says that it was made by.
+    let mut newest: FxHashMap<(Family, String), usize> = FxHashMap::default();
+    let has_makers = steps
+        .iter()
+        .any(|step| step.result().is_some_and(|result| result.loose));
     let mut closed = vec![false; steps.len()];
     let mut at = 0;
     while at < steps.len() {
-        if let Some(result) = steps[at].result() {
+        if let Some(result) = steps[at].result().filter(|result| !result.loose) {
             if answers[at] == Answer::NoResult {
                 answers[at] = answer_late(result, &mut open, &mut closed);
             }
@@ -171,10 +178,11 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
             continue;
         }
         let end = turn_end(steps, at, merges);
-        let mut calls = Vec::new();
+        let (mut calls, mut made) = (Vec::new(), Vec::new());
         for (k, step) in steps.iter().enumerate().take(end).skip(at) {
             match &step.tie {
                 Some(Side::Call(_)) => calls.push(k),
+                Some(Side::Result(result)) if result.loose => made.push((k, result)),
                 Some(Side::Result(result)) => {
                     // Within the turn first: what the provider ran itself.
                     let own = calls.iter().copied().find(|&call| {
@@ -218,8 +226,17 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
             }
         }
         // Opening an id anew closes an older open call for good.
-        for key in calls.iter().filter_map(|&k| steps[k].call()).flat_map(keys) {
-            open.remove(&key);
+        for &k in &calls {
+            for key in steps[k].call().into_iter().flat_map(keys) {
+                open.remove(&key);
+                if has_makers {
+                    newest.insert(key, k);
+                }
+            }
+        }
+        for (k, maker) in made {
+            let maker = keys(maker).find_map(|key| newest.get(&key));
+            answers[k] = maker.map_or(Answer::NoResult, |&call| Answer::Made(call));
         }
         for (&k, answered) in waiting.iter().zip(answered) {
             closed[k] = answered;
@@ -230,7 +247,7 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
         at = end.max(at + 1);
     }
     let unanswered = (0..steps.len())
-        .filter(|&k| steps[k].call().is_some() && !closed[k])
+        .filter(|&k| !closed[k] && steps[k].call().is_some_and(|call| !call.loose))
         .collect();
     Pairing {
         answers,
@@ -394,6 +411,13 @@ impl<T: Text> Backward<T> {
         // is left for needs one from outside.
         let mut left: Vec<&(usize, Tie<T>)> = self.calls.iter().rev().collect();
         for (at, result) in self.inner.iter().rev() {
+            if result.loose {
+                let is_own = self.calls.iter().any(|(_, call)| is_answer(result, call));
+                if !is_own {
+                    self.pending.extend(keys(result));
+                }
+                continue;
+            }
             let own = left
                 .iter()
                 .position(|(call_at, call)| call_at < at && is_answer(result, call));
@@ -476,7 +500,7 @@ fn boundaries<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<usize> {
     // For each step, the latest message with a result that is welded to a call at or before it.
     let mut welded_to = vec![0; steps.len()];
     for (step, answer) in steps.iter().zip(&pairing.answers) {
-        if let Answer::Late(call) = *answer {
+        if let Answer::Late(call) | Answer::Made(call) = *answer {
             welded_to[call] = welded_to[call].max(step.at);
         }
     }
@@ -548,6 +572,7 @@ mod tests {
                     family: Family::LocalShell,
                     id: Some(self.id()),
                     alias: Some(self.id()),
+                    loose: false,
                 },
                 2 => Tie::new(Family::Tool, None),
                 _ => Tie::new(Family::Tool, Some(self.id())),
@@ -566,6 +591,9 @@ mod tests {
                     links.calls = self.ties(0, 3);
                     if self.below(3) == 0 {
                         links.results = self.ties(0, 2);
+                        for tie in &mut links.results {
+                            tie.loose = tie.family == Family::Tool && self.below(3) == 0;
+                        }
                     }
                     Turn::Model
                 }

@@ -1,8 +1,8 @@
 //! What Anthropic refuses beside missing pairs.
 
 use crate::error::Foreign;
-use crate::facts::{Links, Turn};
-use crate::format::{Flaw, Marks, Seen, first_not_user, records, repeated_ids, text_at};
+use crate::facts::Turn;
+use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
 use crate::value::{Key, Text, Value};
 
 use super::{Kind, kind};
@@ -17,7 +17,6 @@ const MOST_CACHE_MARKS: Marks = 4;
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
-    links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let Some(content) = message.get(Key::Content)? else {
@@ -83,11 +82,6 @@ pub(super) fn inspect<V: Value>(
     if !odd_ids.is_empty() {
         let message = "an id has characters other than letters, digits, _ and -";
         flaws.push(Flaw::with("invalid_id", message, odd_ids));
-    }
-    let again = repeated_ids(links);
-    if !again.is_empty() {
-        let message = "two of its calls have the same id";
-        flaws.push(Flaw::with("duplicate_id", message, again));
     }
     Ok(cache_marks)
 }
