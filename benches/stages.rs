@@ -19,7 +19,7 @@ mod support;
 /// A built-in encoding that remembers each text by where it lies.
 struct Remembered {
     encoding: Encoding,
-    roles: [u64; 6],
+    roles: [u64; Role::ALL.len()],
     known: RefCell<HashMap<(usize, usize), u64>>,
 }
 

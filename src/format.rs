@@ -20,9 +20,10 @@ pub(crate) use detect::{detect, hint};
 pub(crate) use observation::Capped;
 pub(crate) use sink::{Lead, Reading, Shorten, Sink, Thinking};
 
-/// Declares [`Format`], its names, and which file speaks for which.
+/// Declares [`Format`], its names, and which file speaks for which; and `ask!(format, W => ...)`, which says something with `W`
+/// as that file. `$d` is a dollar, which a macro that makes a macro has to be given.
 macro_rules! formats {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal: $wire:path),+ $(,)?) => {
+    ($d:tt $($(#[$doc:meta])* $variant:ident = $name:literal: $wire:path),+ $(,)?) => {
         /// A wire format that is there.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Format { $($(#[$doc])* $variant),+ }
@@ -36,38 +37,17 @@ macro_rules! formats {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
+        }
 
-            /// Runs `asked` with the file that speaks for the format.
-            #[inline(always)]
-            #[allow(clippy::inline_always)] // one branch in front of each message
-            fn ask<A: Ask>(self, asked: A) -> A::Answer {
-                match self { $(Self::$variant => asked.of::<$wire>()),+ }
-            }
-
-            /// Whether messages of the model's in a row are one turn to the providers.
-            pub(crate) const fn merges(self) -> bool {
-                match self { $(Self::$variant => <$wire>::MERGES),+ }
-            }
-
-            /// Whether its providers refuse a conversation that does not begin with the user.
-            pub(crate) const fn insists_on_user(self) -> bool {
-                match self { $(Self::$variant => <$wire>::INSISTS_ON_USER),+ }
-            }
-
-            /// Whether a result may stand further behind its call.
-            pub(crate) const fn takes_late_results(self) -> bool {
-                match self { $(Self::$variant => <$wire>::TAKES_LATE_RESULTS),+ }
-            }
-
-            /// Whether a notice may be a message of its own.
-            pub(crate) const fn has_system_turns(self) -> bool {
-                match self { $(Self::$variant => <$wire>::HAS_SYSTEM_TURNS),+ }
-            }
+        macro_rules! ask {
+            ($d format:expr, $d wire:ident => $d said:expr) => {
+                match $d format { $(Format::$variant => { type $d wire = $wire; $d said }),+ }
+            };
         }
     };
 }
 
-formats! {
+formats! { $
     /// `OpenAI` Chat Completions and its clones.
     OpenaiChat = "openai-chat": chat::Chat,
     /// `OpenAI` Responses.
@@ -81,6 +61,26 @@ impl Format {
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// [`Wire::MERGES`].
+    pub(crate) const fn merges(self) -> bool {
+        ask!(self, W => W::MERGES)
+    }
+
+    /// [`Wire::INSISTS_ON_USER`].
+    pub(crate) const fn insists_on_user(self) -> bool {
+        ask!(self, W => W::INSISTS_ON_USER)
+    }
+
+    /// [`Wire::HAS_SYSTEM_TURNS`].
+    pub(crate) const fn has_system_turns(self) -> bool {
+        ask!(self, W => W::HAS_SYSTEM_TURNS)
+    }
+
+    /// [`Wire::TAKES_LATE_RESULTS`].
+    pub(crate) const fn takes_late_results(self) -> bool {
+        ask!(self, W => W::TAKES_LATE_RESULTS)
     }
 }
 
@@ -199,68 +199,91 @@ pub(crate) fn first_not_user(seen: &[Seen]) -> Option<(usize, Flaw)> {
     (seen[first].turn != Turn::User).then_some((first, flaw))
 }
 
-/// A question to the file of a format.
-trait Ask {
-    type Answer;
-    fn of<W: Wire>(self) -> Self::Answer;
+/// [`Wire::role`].
+#[inline]
+pub(crate) fn role<V: Value>(format: Format, message: &V) -> Result<(), ReadError> {
+    ask!(format, W => W::role(message))
 }
 
-/// Makes the free function of each question.
-macro_rules! ask {
-    ($($(#[$doc:meta])* $name:ident<$v:ident>($($arg:ident: $type:ty),*) -> $answer:ty;)+) => {
-        $(
-            $(#[$doc])*
-            #[inline(always)]
-            #[allow(clippy::inline_always)] // one branch in front of each message
-            pub(crate) fn $name<'x, 's, 'c, V: Value>(format: Format, $($arg: $type),*) -> $answer {
-                struct Question<'x, 's, 'c, $v: Value> {
-                    $($arg: $type,)*
-                    lives: std::marker::PhantomData<(&'x (), &'s (), &'c (), $v)>,
-                }
-                impl<'x, 's, 'c, $v: Value> Ask for Question<'x, 's, 'c, $v> {
-                    type Answer = $answer;
-                    #[inline(always)]
-                    fn of<W: Wire>(self) -> $answer {
-                        W::$name($(self.$arg),*)
-                    }
-                }
-                format.ask(Question::<V> { $($arg,)* lives: std::marker::PhantomData })
-            }
-        )+
-    };
+/// [`Wire::turn`].
+#[inline]
+pub(crate) fn turn<V: Value>(format: Format, message: &V) -> Result<Turn, ReadError> {
+    ask!(format, W => W::turn(message))
 }
 
-ask! {
-    /// [`Wire::role`].
-    role<V>(message: &'x V) -> Result<(), ReadError>;
-    /// [`Wire::turn`].
-    turn<V>(message: &'x V) -> Result<Turn, ReadError>;
-    /// [`Wire::links`].
-    links<V>(message: &'x V, turn: Turn, links: &'x mut Links<V::Text>) -> Result<(), Foreign>;
-    /// [`Wire::read`].
-    read<V>(message: &'x V, sink: &'x mut Sink<'s, 'c, V>) -> Result<Turn, ReadError>;
-    /// [`Wire::glance`].
-    glance<V>(message: &'x V, how: Reading, links: &'x mut Links<V::Text>) -> Option<(Turn, u64)>;
-    /// [`Wire::notice_place`].
-    notice_place<V>(message: &'x V, notice: &'x str) -> Result<NoticePlace<V::Text>, Foreign>;
-    /// [`Wire::carries`].
-    carries<V>(message: &'x V, notice: &'x str) -> Result<bool, Foreign>;
-    /// [`Wire::lead`].
-    lead<V>(message: &'x V) -> Result<Option<Vec<PartCut>>, Foreign>;
-    /// [`Wire::inspect`].
-    inspect<V>(message: &'x V, turn: Turn, links: &'x Links<V::Text>, flaws: &'x mut Vec<Flaw>) -> Result<Marks, Foreign>;
+/// [`Wire::links`].
+#[inline]
+pub(crate) fn links<V: Value>(
+    format: Format,
+    message: &V,
+    turn: Turn,
+    links: &mut Links<V::Text>,
+) -> Result<(), Foreign> {
+    ask!(format, W => W::links(message, turn, links))
+}
+
+/// [`Wire::read`].
+#[inline]
+pub(crate) fn read<V: Value>(
+    format: Format,
+    message: &V,
+    sink: &mut Sink<'_, '_, V>,
+) -> Result<Turn, ReadError> {
+    ask!(format, W => W::read(message, sink))
+}
+
+/// [`Wire::glance`].
+#[inline]
+pub(crate) fn glance<V: Value>(
+    format: Format,
+    message: &V,
+    how: Reading,
+    links: &mut Links<V::Text>,
+) -> Option<(Turn, u64)> {
+    ask!(format, W => W::glance(message, how, links))
+}
+
+/// [`Wire::notice_place`].
+#[inline]
+pub(crate) fn notice_place<V: Value>(
+    format: Format,
+    message: &V,
+    notice: &str,
+) -> Result<NoticePlace<V::Text>, Foreign> {
+    ask!(format, W => W::notice_place(message, notice))
+}
+
+/// [`Wire::carries`].
+#[inline]
+pub(crate) fn carries<V: Value>(
+    format: Format,
+    message: &V,
+    notice: &str,
+) -> Result<bool, Foreign> {
+    ask!(format, W => W::carries(message, notice))
+}
+
+/// [`Wire::lead`].
+#[inline]
+pub(crate) fn lead<V: Value>(format: Format, message: &V) -> Result<Option<Vec<PartCut>>, Foreign> {
+    ask!(format, W => W::lead(message))
+}
+
+/// [`Wire::inspect`].
+#[inline]
+pub(crate) fn inspect<V: Value>(
+    format: Format,
+    message: &V,
+    turn: Turn,
+    links: &Links<V::Text>,
+    flaws: &mut Vec<Flaw>,
+) -> Result<Marks, Foreign> {
+    ask!(format, W => W::inspect(message, turn, links, flaws))
 }
 
 /// [`Wire::order`].
 pub(crate) fn order(format: Format, seen: &[Seen]) -> Vec<(usize, Flaw)> {
-    struct Question<'a>(&'a [Seen]);
-    impl Ask for Question<'_> {
-        type Answer = Vec<(usize, Flaw)>;
-        fn of<W: Wire>(self) -> Self::Answer {
-            W::order(self.0)
-        }
-    }
-    format.ask(Question(seen))
+    ask!(format, W => W::order(seen))
 }
 
 /// Where a notice goes that is folded into a user turn.

@@ -396,13 +396,13 @@ def test_b113_b118_media_have_a_fixed_cost_and_are_never_read(kind: str) -> None
     part = image(huge) if kind == "image_url" else {"type": kind, kind: {"data": huge, "url": huge}}
     small = {**part, kind: {"data": "", "url": ""}}
     messages = [user([text_part("what is this?"), part]), said("a cat"), user("sure?"), said("yes")]
-    assert backcut.count(messages, tokenizer=seen) == backcut.count(
-        [user([text_part("what is this?"), small]), *messages[1:]], tokenizer=cheap
+    assert backcut.count(messages, tokenizer=seen, format="openai-chat") == backcut.count(
+        [user([text_part("what is this?"), small]), *messages[1:]], tokenizer=cheap, format="openai-chat"
     )
-    backcut.trim(messages, max_tokens=40, max_chars=40, tokenizer=seen)
+    backcut.trim(messages, max_tokens=40, max_chars=40, tokenizer=seen, format="openai-chat")
     assert seen.texts
     assert max(map(len, seen.texts)) < 100
-    assert backcut.trim(messages, max_chars=100).messages is messages
+    assert backcut.trim(messages, max_chars=100, format="openai-chat").messages is messages
 
 
 @pytest.mark.parametrize("text", ["a" * 100_000, "^" * 1_000_000, " " * 100_000, "=-" * 50_000, "\n" * 100_000, "中" * 33_000])

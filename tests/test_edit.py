@@ -12,11 +12,16 @@ import pytest
 
 import backcut
 from backcut import Edit, FormatError, Notice, PartCut, Plan, TrimReport
-from backcut.edit import apply_plan, edit_message, fold_notice, with_field
+from backcut.edit import apply_plan, edit_message, fold_notice, says_first, with_field
 from support import get, snapshot
 
 MARKER = "\n… [truncated]"
-WHOLE = (PartCut(None, 3, 0, MARKER, False),)
+WHOLE = (PartCut(("content",), 3, 0, MARKER, False),)
+CUTS = (
+    PartCut(("content", 1, "text"), 2, 1, "--", False),
+    PartCut(("content", 3), 0, 6, "", False),
+    PartCut(("content", 4), 0, 0, "", True),
+)
 LONG = "abcdefghij" * 3
 
 
@@ -164,7 +169,7 @@ def test_a_part_is_cut_in_a_copy_and_the_others_are_shared(kind: Any) -> None:
     parts = [{"type": "text", "text": "kept"}, cached, image, "a plain string", {"type": "text", "text": "behind"}]
     message = kind("tool", parts, [1])
     before = snapshot(message)
-    twin = edit_message(message, (PartCut(1, 2, 1, "--", False), PartCut(3, 0, 6, "", False), PartCut(4, 0, 0, "", True)))
+    twin = edit_message(message, CUTS)
     content = get(twin, "content")
     assert content == [parts[0], {"type": "text", "text": "ab--j", "cache_control": image}, image, "string"]
     assert content[0] is parts[0]
@@ -182,7 +187,7 @@ class TextPart:
 @pytest.mark.parametrize("make", [dict, TextPart, types.SimpleNamespace, lambda text: types.MappingProxyType({"text": text})])
 def test_parts_may_be_of_any_kind(make: Any) -> None:
     part, other = make(text=LONG), make(text="other")
-    twin = edit_message({"role": "tool", "content": [other, part]}, (PartCut(1, 1, 1, "…", False),))
+    twin = edit_message({"role": "tool", "content": [other, part]}, (PartCut(("content", 1, "text"), 1, 1, "…", False),))
     assert get(twin["content"][1], "text") == "a…j"
     assert twin["content"][0] is other
     assert get(part, "text") == LONG
@@ -269,7 +274,7 @@ def test_an_object_that_keeps_its_fields_elsewhere_is_not_changed_through_its_co
 
 def test_tuples_of_parts_stay_tuples() -> None:
     parts = ({"type": "text", "text": LONG}, "other")
-    twin = edit_message({"role": "tool", "content": parts}, (PartCut(0, 1, 0, "", False),))
+    twin = edit_message({"role": "tool", "content": parts}, (PartCut(("content", 0, "text"), 1, 0, "", False),))
     assert twin["content"] == ({"type": "text", "text": "a"}, "other")
     assert fold_notice({"role": "user", "content": parts}, "N")["content"] == ({"type": "text", "text": "N"}, *parts)
 
@@ -287,12 +292,12 @@ def test_tuples_of_parts_stay_tuples() -> None:
     ],
 )
 def test_what_stays_of_a_text(head: int, tail: int, marker: str, expected: str) -> None:
-    assert edit_message({"content": "abcdefghij"}, (PartCut(None, head, tail, marker, False),)) == {"content": expected}
+    assert edit_message({"content": "abcdefghij"}, (PartCut(("content",), head, tail, marker, False),)) == {"content": expected}
 
 
 def test_code_points_are_counted_in_the_text_as_it_is() -> None:
     text = "\ud83dé\U0001f600\udc00z"
-    twin = edit_message({"content": text}, (PartCut(None, 3, 2, "|", False),))
+    twin = edit_message({"content": text}, (PartCut(("content",), 3, 2, "|", False),))
     assert twin["content"] == "\ud83dé\U0001f600|\udc00z"
 
 
@@ -398,3 +403,80 @@ def test_reading_puts_nothing_into_a_mapping() -> None:
     for message in (types.MappingProxyType(inner), collections.ChainMap({}, inner), collections.UserDict(inner)):
         assert backcut.trim([message], max_tokens=100, tokenizer=len).report.chars_sent == 2
         assert dict(inner) == {"role": "user", "content": "hi"}
+
+
+def test_a_text_deep_inside_is_cut_and_all_beside_it_is_shared() -> None:
+    beside = {"type": "image"}
+    block = {"type": "tool_result", "content": [beside, {"type": "text", "text": LONG}, "gone"], "tool_use_id": "a"}
+    message = types.SimpleNamespace(role="user", content=(block, beside))
+    before = snapshot(message)
+    cuts = (
+        PartCut(("content", 0, "content", 1, "text"), 1, 1, "…", False),
+        PartCut(("content", 0, "content", 2), 0, 0, "", True),
+        PartCut(("content", 1), 0, 0, "", True),
+    )
+    twin = edit_message(message, cuts)
+    assert twin.content == ({"type": "tool_result", "content": [beside, {"type": "text", "text": "a…j"}], "tool_use_id": "a"},)
+    assert twin.content[0]["content"][0] is beside
+    assert snapshot(message) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("response", {"a": 1, "b": "ü"}, {"output": '{"a":…}'}),
+        ("json", [1, 2, 3, 4], {"output": "[1,2,…]"}),
+        ("content", {"a": 1, "b": 2}, '{"a":…}'),
+        ("response", "a text!", "a tex…!"),
+    ],
+)
+def test_what_is_no_text_is_cut_as_json(key: str, value: Any, expected: Any) -> None:
+    message = {"parts": [{key: value}]}
+    assert edit_message(message, (PartCut(("parts", 0, key), 5, 1, "…", False),)) == {"parts": [{key: expected}]}
+    assert message == {"parts": [{key: value}]}
+
+
+@pytest.mark.parametrize(
+    ("format", "message", "expected"),
+    [
+        ("anthropic", {"content": "q"}, {"content": "N\n\nq"}),
+        ("anthropic", {"content": ["x"]}, {"content": [{"type": "text", "text": "N"}, "x"]}),
+        ("openai-responses", {"content": ["x"]}, {"content": [{"type": "input_text", "text": "N"}, "x"]}),
+        ("bedrock", {"content": [{"text": "q"}]}, {"content": [{"text": "N"}, {"text": "q"}]}),
+        ("gemini", {"parts": [{"text": "q"}]}, {"parts": [{"text": "N"}, {"text": "q"}]}),
+        ("gemini", {"parts": None}, {"parts": [{"text": "N"}]}),
+        ("pi", {"role": "user", "content": "q"}, {"role": "user", "content": "N\n\nq"}),
+        (
+            "pi",
+            {"type": "message", "message": {"content": []}},
+            {"type": "message", "message": {"content": [{"type": "text", "text": "N"}]}},
+        ),
+        ("langchain", {"type": "human", "data": {"content": "q"}}, {"type": "human", "data": {"content": "N\n\nq"}}),
+        ("langchain", {"lc": 1, "kwargs": {"content": ["q"]}}, {"lc": 1, "kwargs": {"content": [{"type": "text", "text": "N"}, "q"]}}),
+        ("langchain", {"type": "human", "content": "q", "data": {}}, {"type": "human", "content": "N\n\nq", "data": {}}),
+        (
+            "pydantic-ai",
+            {"parts": [{"part_kind": "system-prompt", "content": "s"}, {"part_kind": "user-prompt", "content": ["q"]}]},
+            {"parts": [{"part_kind": "system-prompt", "content": "s"}, {"part_kind": "user-prompt", "content": ["N", "q"]}]},
+        ),
+    ],
+)
+def test_a_notice_is_folded_where_the_format_has_its_texts(format: str, message: Any, expected: Any) -> None:
+    before = snapshot(message)
+    twin = fold_notice(message, "N", format)
+    assert twin == expected
+    assert snapshot(message) == before
+    assert says_first(twin, "N", format)
+    assert not says_first(message, "N", format)
+
+
+def test_a_block_is_of_the_kind_of_its_neighbour() -> None:
+    class Picky:
+        def __init__(self, *, text: str) -> None:
+            raise ValueError
+
+    twin = fold_notice({"role": "user", "content": [TextPart("q")]}, "N", "anthropic")
+    assert twin["content"] == [TextPart("N"), TextPart("q")]
+    for odd in (Picky.__new__(Picky), types.SimpleNamespace(text="q", type="text"), object()):
+        block = fold_notice({"parts": [odd]}, "N", "gemini")["parts"][0]
+        assert get(block, "text") == "N"

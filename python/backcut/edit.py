@@ -1,7 +1,7 @@
 """Builds the edited copies of messages that a plan asks for.
 
-Only what changes is new: the message, its content list, the part. Everything else is shared with the message that came in,
-and that one is never touched.
+Only what changes is new: the message, its content list, the part, and whatever else lies on the way. Everything else is shared
+with the message that came in, and that one is never touched.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .errors import FormatError
 if TYPE_CHECKING:
     from .report import PartCut, Plan
 
-__all__ = ["apply_plan", "edit_message", "fold_notice", "get", "with_field"]
+__all__ = ["apply_plan", "edit_message", "fold_notice", "fold_place", "get", "says_first", "text_to_fold_into", "with_field"]
 
 
 def apply_plan(plan: Plan, messages: Sequence[Any]) -> Sequence[Any]:
@@ -42,50 +42,69 @@ def apply_plan(plan: Plan, messages: Sequence[Any]) -> Sequence[Any]:
     result = [edit_message(messages[index], cuts[index]) if index in cuts else messages[index] for index in plan.kept]
     notice = plan.notice
     if notice is not None and notice.folded:
-        result[notice.at] = fold_notice(result[notice.at], notice.text)
+        result[notice.at] = fold_notice(result[notice.at], notice.text, plan.report.format)
     elif notice is not None:
         result.insert(notice.at, {"role": notice.role, "content": notice.text})
     return result
 
 
-def edit_message(message: Any, cuts: tuple[PartCut, ...]) -> Any:
-    """A copy of ``message`` whose content is cut as ``cuts`` say.
+def edit_message(message: Any, cuts: Sequence[PartCut]) -> Any:
+    """A copy of ``message`` that is cut as ``cuts`` say.
 
     Args:
-        message: a mapping or an object with ``content``.
-        cuts: what stays of each text that changes; counted in code points of the text as it is, lone surrogates included.
+        message: a mapping or an object.
+        cuts: what stays of each text that changes; counted in code points of the text as it is, lone surrogates included. What is
+            no text at the end of a path is cut as compact JSON; as a ``response`` or ``json``, which must be a mapping, it becomes
+            ``{"output": cut}``.
 
     Returns:
         A new message of the same kind.
     """
-    content = get(message, "content")
-    by_part = {cut.part: cut for cut in cuts}
-    whole = by_part.get(None)
-    if whole is not None:
-        return with_field(message, "content", _cut(content, whole))
-    parts = [
-        _edit_part(part, by_part[index]) if index in by_part else part
-        for index, part in enumerate(content)
-        if index not in by_part or not by_part[index].dropped
-    ]
-    return with_field(message, "content", _like(content, parts))
+    return _edit(message, [(cut.path, cut) for cut in cuts], None) if cuts else message
 
 
-def fold_notice(message: Any, text: str) -> Any:
-    """A copy of ``message`` that says ``text`` first.
+def fold_notice(message: Any, text: str, format: str = "openai-chat") -> Any:
+    """A copy of ``message``, a user turn, that says ``text`` first.
 
-    A string content gets the text and a blank line in front, a list a text part of its own; where there was no content, the
-    text is all of it.
+    A text gets the notice and a blank line in front, a list a block of its own, in the shape of the format; where there was
+    nothing, the notice is all of it.
     """
-    content = get(message, "content")
-    new: Any
-    if content is None:
-        new = text
-    elif isinstance(content, str):
-        new = f"{text}\n\n{content}"
-    else:
-        new = _like(content, [{"type": "text", "text": text}, *content])
-    return with_field(message, "content", new)
+    return _fold(message, fold_place(message, format), text, format)
+
+
+def fold_place(message: Any, format: str) -> tuple[str | int, ...]:
+    """Where a user turn has its text or its list of blocks."""
+    if format == "gemini":
+        return ("parts",)
+    if format == "pydantic-ai":
+        parts = get(message, "parts") or ()
+        prompt = next((k for k, part in enumerate(parts) if get(part, "part_kind") == "user-prompt"), 0)
+        return ("parts", prompt, "content")
+    if format == "pi" and get(message, "role") is None and get(message, "message") is not None:
+        return ("message", "content")
+    if format == "langchain":
+        wrapped = next((key for key in ("data", "kwargs") if get(message, "content") is None and get(message, key) is not None), None)
+        return ("content",) if wrapped is None else (wrapped, "content")
+    return ("content",)
+
+
+def says_first(message: Any, text: str, format: str) -> bool:
+    """Whether a user turn begins with ``text`` as if it had been folded into it."""
+    content = _at(message, fold_place(message, format))
+    if isinstance(content, str):
+        return content == text or content.startswith(f"{text}\n\n")
+    if not isinstance(content, (list, tuple)) or not content:
+        return False
+    first, block = content[0], _block(text, format)
+    if isinstance(first, str):
+        return first == text
+    return isinstance(block, dict) and get(first, "text") == text and get(first, "type") == block.get("type")
+
+
+def text_to_fold_into(message: Any, format: str) -> str | None:
+    """The text that a notice is put in front of; ``None`` where it becomes a block of its own, or all of it."""
+    content = _at(message, fold_place(message, format))
+    return content if isinstance(content, str) else None
 
 
 def get(thing: Any, name: str) -> Any:
@@ -137,14 +156,69 @@ def with_field(thing: Any, name: str, value: Any) -> Any:
     return twin
 
 
-def _edit_part(part: Any, cut: PartCut) -> Any:
-    if isinstance(part, str):
-        return _cut(part, cut)
-    return with_field(part, "text", _cut(get(part, "text"), cut))
+def _edit(thing: Any, edits: list[tuple[tuple[str | int, ...], PartCut]], key: str | int | None) -> Any:
+    """A copy of what stands at ``key``, with edits by path from there."""
+    by_key: dict[str | int, list[tuple[tuple[str | int, ...], PartCut]]] = {}
+    for path, cut in edits:
+        if not path:
+            return _cut(thing, cut, key)
+        by_key.setdefault(path[0], []).append((path[1:], cut))
+    if all(isinstance(place, int) for place in by_key):
+        gone = {place for place, inner in by_key.items() if any(not path and cut.dropped for path, cut in inner)}
+        items = [_edit(item, by_key[k], k) if k in by_key else item for k, item in enumerate(thing) if k not in gone]
+        return _like(thing, items)
+    for name, inner in by_key.items():
+        thing = with_field(thing, str(name), _edit(get(thing, str(name)), inner, name))
+    return thing
 
 
-def _cut(text: str, cut: PartCut) -> str:
-    return text[: cut.head] + cut.marker + text[len(text) - cut.tail :]
+def _cut(value: Any, cut: PartCut, key: str | int | None) -> Any:
+    if isinstance(value, str):
+        return value[: cut.head] + cut.marker + value[len(value) - cut.tail :]
+    import json  # few formats have results that are no texts
+
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    short = text[: cut.head] + cut.marker + text[len(text) - cut.tail :]
+    return {"output": short} if key in ("response", "json") else short
+
+
+def _at(thing: Any, path: tuple[str | int, ...]) -> Any:
+    for key in path:
+        thing = get(thing, key) if isinstance(key, str) else thing[key] if thing is not None and key < len(thing) else None
+    return thing
+
+
+def _fold(thing: Any, path: tuple[str | int, ...], text: str, format: str) -> Any:
+    if path and isinstance(path[0], int):
+        place = path[0]
+        return _like(thing, [_fold(item, path[1:], text, format) if k == place else item for k, item in enumerate(thing)])
+    if path:
+        return with_field(thing, str(path[0]), _fold(get(thing, str(path[0])), path[1:], text, format))
+    if isinstance(thing, str):
+        return f"{text}\n\n{thing}"
+    if thing is not None:
+        return _like(thing, [_block_beside(thing, _block(text, format)), *thing])
+    return [_block(text, format)] if format in ("gemini", "bedrock") else text
+
+
+def _block(text: str, format: str) -> Any:
+    """A text in a list of blocks."""
+    if format == "pydantic-ai":
+        return text
+    if format in ("gemini", "bedrock"):
+        return {"text": text}
+    return {"type": "input_text" if format == "openai-responses" else "text", "text": text}
+
+
+def _block_beside(neighbours: Sequence[Any], block: Any) -> Any:
+    """The block in the kind of object that stands beside it, if one can be made of it; else as it is."""
+    if not isinstance(block, dict) or not neighbours or isinstance(neighbours[0], (str, Mapping)):
+        return block
+    try:
+        made = type(neighbours[0])(**block)
+    except Exception:  # whatever a class of somebody else's refuses
+        return block
+    return made if all(get(made, key) == value for key, value in block.items()) else block
 
 
 def _like(content: Sequence[Any], parts: list[Any]) -> Sequence[Any]:

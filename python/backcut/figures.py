@@ -39,6 +39,8 @@ class Figures:
     """On top of a name's own tokens. Same source."""
     call: int = 3
     """Frames a call. Not published; the frame of a message is taken for it."""
+    result: int = 3
+    """Frames a result that stands inside of a message, in formats other than Chat Completions. Not published; as for a call."""
     image: int = 765
     """An image of unknown size: what one of 1024 x 1024 costs, for gpt-4o 85 + 4 x 170. Source: OpenAI, "Images and vision"."""
     image_low: int = 85

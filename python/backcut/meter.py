@@ -11,9 +11,9 @@ from weakref import WeakSet
 
 from . import approximate, graphemes
 from .errors import FormatError, OptionError, shorten
-from .facts import Facts, compact, found, get, readable, size_in_bytes
 from .figures import Figures
 from .media import cost
+from .wire.common import Facts, Piece, compact, found, get, readable, size_in_bytes
 
 __all__ = ["Meter", "Tokenizer", "limit_memory", "memory_limits"]
 
@@ -262,23 +262,27 @@ class Meter:
 
     def message(self, facts: Facts) -> int:
         """Tokens of a message."""
-        total = self.figures.message + self.tokenizer.count(facts.role) + sum(map(self.text, facts.texts))
-        if facts.name:
-            total += self.figures.name + self.tokenizer.count(facts.name)
-        total += sum(self.figures.call + self.tokenizer.count(call.name) for call in facts.calls)
-        return total + self.media(facts)
+        role = facts.outline.role
+        frame = self.figures.message + self.tokenizer.count(role) if role else 0
+        return frame + sum(map(self._piece, facts.pieces))
 
-    def media(self, facts: Facts) -> int:
-        """What pictures, sounds and files cost."""
-        return sum(cost(media, self.figures) for media in facts.media)
+    def _piece(self, piece: Piece) -> int:
+        tokens = self._frame(piece)
+        if piece.kind in ("said", "opaque") and piece.figure is None and piece.media is None:
+            tokens += self.text(piece.text)
+        elif piece.kind == "name":
+            tokens += self.tokenizer.count(piece.text)
+        return tokens
+
+    def _frame(self, piece: Piece) -> int:
+        """What costs something beside texts: frames, and pictures, sounds and files."""
+        frame: int = 0 if piece.figure is None else getattr(self.figures, piece.figure)
+        return frame + (0 if piece.media is None else cost(piece.media, self.figures))
 
     def frame_in_bytes(self, facts: Facts) -> int:
         """What a message costs beside its texts, where nothing is tokenized: 4 bytes a token, a role being one, and its names."""
-        named = [facts.name] if facts.name else []
-        names = named + [call.name for call in facts.calls]
-        frames = self.figures.message + 1 + self.figures.name * len(named) + self.figures.call * len(facts.calls)
-        tokens = frames + self.media(facts)
-        return 4 * tokens + sum(map(size_in_bytes, names))
+        tokens = (self.figures.message + 1 if facts.outline.role else 0) + sum(map(self._frame, facts.pieces))
+        return 4 * tokens + sum(size_in_bytes(piece.text) for piece in facts.pieces if piece.kind == "name")
 
     def system(self, system: Any) -> int:
         """Tokens of the system text that lives outside of the messages."""

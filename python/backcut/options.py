@@ -25,10 +25,10 @@ __all__ = ["DEFAULT_NOTICE", "TABLE", "Option", "Options", "WindowOptions", "che
 DEFAULT_NOTICE = "[…previous history omitted to fit the window…]"
 """What stands for the messages that were cut, unless ``notice`` says otherwise."""
 
-FORMATS = ("auto", "openai-chat")
+FORMATS = ("auto", "openai-chat", "anthropic")
 """The wire formats that are there."""
 
-FORMATS_TO_COME = ("openai-responses", "anthropic", "gemini", "bedrock", "pi", "langchain", "pydantic-ai")
+FORMATS_TO_COME = ("openai-responses", "gemini", "bedrock", "pi", "langchain", "pydantic-ai")
 """The wire formats that are named, but not there yet."""
 
 _T = TypeVar("_T")
@@ -295,6 +295,8 @@ def _checked(given: Mapping[str, object]) -> dict[str, Any]:
         for name, value in values.items():
             if name not in _THENA and not _is_default(name, value):
                 raise OptionError(name, value, f'the original has no such option (compat="thena" has {", ".join(_THENA)})')
+        if values["format"] not in ("auto", "openai-chat"):
+            raise OptionError("compat", "thena", f"is for openai-chat, not for {values['format']}")
     _check_together(values)
     overrides = values["figures"]
     if isinstance(overrides, dict):

@@ -3,7 +3,7 @@
 It has the face of the compiled core (``_core.pyi``), gives the same answers and raises the same errors; tests assert that on
 generated histories. ``BACKCUT_PURE=1`` in the environment selects it where no wheel can be installed.
 
-Reading is in :mod:`backcut.facts`, the cap in :mod:`backcut.cap`, counting in :mod:`backcut.meter`; here is
+Reading is in :mod:`backcut.wire`, one file a format, the cap in :mod:`backcut.cap`, counting in :mod:`backcut.meter`; here is
 what is sent: sections 3 and 5 to 9.
 """
 
@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate, chain
 from typing import Any
 
-from .cap import cap, cap_thena, capped, texts_under_cap
-from .errors import BudgetError
-from .facts import FORMAT, HEAD, RESULTS, Facts, get, pair, read, read_content, read_history, read_role, size_in_bytes
+from .cap import cap, cap_thena, chars_capped
+from .edit import edit_message, says_first, text_to_fold_into
+from .errors import BudgetError, OptionError
 from .figures import DEFAULT, Figures, resolve
 from .meter import Meter, Tokenizer, limit_memory, memory_limits
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
+from .wire import CODES, Reader, openai_chat
+from .wire.common import Facts, Outline, Path, Piece, edited, get, read_history, size_in_bytes
+from .wire.pairing import continues, pair
 
 __all__ = ["Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
 
@@ -61,6 +65,7 @@ class Window:
         self.tool_keep = tool_keep
         self.trim_to = trim_to
         self.on_overflow = on_overflow
+        self.thinking = thinking
         self.compat = compat
 
     def trim(self, messages: Any, tools: Any, system: Any) -> Trimmed:
@@ -103,63 +108,108 @@ class _Placed:
 class _Body:
     """The messages behind the head as they would be sent, read when they are asked for, from the newest back."""
 
-    def __init__(self, messages: list[Any], roles: list[str], offset: int, window: Window, meter: Meter | None) -> None:
+    def __init__(
+        self, messages: list[Any], outlines: list[Outline], offset: int, reader: Reader, window: Window, meter: Meter | None
+    ) -> None:
         self.messages = messages
-        self.roles = roles
+        self.outlines = outlines
+        self.turns = [outline.turn for outline in outlines]
         self.size = len(messages)
-        self.cuts: dict[int, tuple[PartCut, ...]] = {}
+        self.cuts: dict[int, list[tuple[PartCut, ...]]] = {}
+        """Of each message with observations that are capped, how each of these is cut."""
         self.original: dict[int, Facts] = {}
+        self.lead: tuple[PartCut, ...] | None = None
+        """What the first message leaves of itself in the head where it is cut."""
+        self._last_user = max((at for at, turn in enumerate(self.turns) if turn == "user"), default=-1)
         self._offset = offset
+        self._reader = reader
         self._window = window
         self._meter = meter
         self._facts: dict[int, Facts] = {}
-        self._tokens: dict[int, int] = {}
-        self._chars_behind = {self.size: 0}
-        self._tokens_behind = {self.size: 0}
+        self._tokens: dict[tuple[int, bool], int] = {}
+        self._sums: dict[tuple[str, bool], dict[int, int]] = {}
+
+    def read(self, at: int) -> Facts:
+        """What the message says."""
+        return self._reader.read(self.messages[at], self._offset + at, self.outlines[at], names=self._meter is not None)
 
     def facts(self, at: int) -> Facts:
         """What the message says, capped."""
         if at not in self._facts:
-            role = self.roles[at]
-            facts = read(self.messages[at], self._offset + at, role, self._window.format, names=self._meter is not None)
+            facts = self.read(at)
+            if at == 0 and self.lead is not None:
+                # What may stay in the head counts as the head does, wherever it stands.
+                stays = edited(facts, self.lead).pieces
+                facts = replace(facts, pieces=tuple(replace(p, kind="opaque") if p in stays else p for p in facts.pieces))
             self.original[at] = facts
             most = self._window.max_chars_per_tool
-            if role in RESULTS and most is not None and (cuts := cap(facts, most, self._window.tool_keep)):
-                self.cuts[at] = cuts
-                facts = capped(facts, cuts)
+            if most is not None:
+                cuts = [found for texts in facts.observations if (found := cap(texts, most, self._window.tool_keep))]
+                if cuts:
+                    self.cuts[at] = cuts
+                    facts = edited(facts, list(chain(*cuts)))
             self._facts[at] = facts
         return self._facts[at]
 
-    def tokens(self, at: int) -> int:
-        """Tokens of the message, capped."""
+    def thinking(self, at: int) -> tuple[PartCut, ...]:
+        """What takes the signed thinking out of the message: nothing, unless its turn is completed."""
+        if at >= self._last_user:
+            return ()
+        return tuple(PartCut(path, 0, 0, "", dropped=True) for path in self.facts(at).thinking)
+
+    def sent(self, at: int, stripped: bool) -> Facts | None:
+        """What is sent of the message, with or without the thinking of completed turns; ``None`` if nothing is left."""
+        facts = self.facts(at)
+        cuts = self.thinking(at) if stripped else ()
+        if not cuts:
+            return facts
+        return None if facts.only_thinking else edited(facts, cuts)
+
+    def value(self, ceiling: str, at: int, stripped: bool) -> int:
+        """What a ceiling sees of the message."""
+        if ceiling == "max_turns" and not stripped:
+            return 1  # without a look at it
+        facts = self.sent(at, stripped)
+        if facts is None:
+            return 0
+        if ceiling == "max_chars":
+            return facts.chars
+        return self._count(at, stripped, facts) if ceiling == "max_tokens" else 1
+
+    def _count(self, at: int, stripped: bool, facts: Facts) -> int:
         if self._meter is None:
             return 0
-        if at not in self._tokens:
-            self._tokens[at] = self._meter.message(self.facts(at))
-        return self._tokens[at]
+        key = at, stripped and at < self._last_user
+        if key not in self._tokens:
+            self._tokens[key] = self._meter.message(facts)
+        return self._tokens[key]
 
-    def chars_behind(self, begin: int) -> int:
-        """Characters of the messages from ``begin`` on."""
-        return self._behind(begin, self._chars_behind, lambda at: self.facts(at).chars)
-
-    def tokens_behind(self, begin: int) -> int:
-        """Tokens of the messages from ``begin`` on."""
-        return self._behind(begin, self._tokens_behind, self.tokens)
-
-    def _behind(self, begin: int, sums: dict[int, int], size: Callable[[int], int]) -> int:
+    def behind(self, ceiling: str, begin: int, stripped: bool) -> int:
+        """What a ceiling sees of the messages from ``begin`` on."""
+        sums = self._sums.setdefault((ceiling, stripped), {self.size: 0})
         for at in range(self.size - len(sums), begin - 1, -1):
-            sums[at] = sums[at + 1] + size(at)
+            sums[at] = sums[at + 1] + self.value(ceiling, at, stripped)
         return sums[begin]
 
-    def measure(self, at: int, size: Callable[[str], int]) -> int:
+    def measure(self, at: int, ceiling: str) -> int:
         """Size of the message on the grid of ``trim_to``: of a capped observation its share, wherever its cut lies."""
-        facts = self.facts(at)
-        if at not in self.cuts:
-            return sum(map(size, facts.texts))
-        original, most = self.original[at], self._window.max_chars_per_tool or 0
-        shared = [part.text or "" for part in texts_under_cap(original)]
-        others = [text for part in original.content or () for text in part.others]
-        return most * sum(map(size, shared)) // sum(map(len, shared)) + sum(map(size, others))
+        if ceiling == "max_turns":
+            return 1
+        size, counting = (len, ("said",)) if ceiling == "max_chars" else (size_in_bytes, ("said", "opaque"))
+        self.facts(at)
+        facts = self.original[at]
+        most = self._window.max_chars_per_tool
+        total = 0
+        for texts in facts.observations:
+            chars = sum(len(piece.text) for piece in texts)
+            if most is not None and chars > most:
+                total += most * sum(size(piece.text) for piece in texts) // chars
+            else:
+                total += sum(size(piece.text) for piece in texts if piece.kind == "said")
+        total += sum(size(piece.text) for piece in facts.pieces if piece.observation is None and piece.kind in counting)
+        if ceiling == "max_tokens" and self._meter is not None:
+            total += self._meter.frame_in_bytes(self.facts(at))
+        return total
 
 
 class _Search:
@@ -168,38 +218,59 @@ class _Search:
     def __init__(self, window: Window, messages: Any, tools: Any, system: Any) -> None:
         self.window = window
         history = read_history(messages)
-        roles = [read_role(message, index, window.format) for index, message in enumerate(history)]
-        self.head = next((index for index, role in enumerate(roles) if role not in HEAD), len(history))
-        self.head_role = roles[self.head - 1] if self.head else "system"
+        reader = Reader(history, window.format)
+        self.format = reader.format
+        outlines = reader.outlines(history)
+        self.head = next((index for index, outline in enumerate(outlines) if outline.turn != "system"), len(history))
+        self.head_role = outlines[self.head - 1].role if self.head else "system"
         self.meter = Meter(window.tokenizer, window.figures, window.max_tokens) if window.tokenizer is not None else None
         self.fixed_tokens = window.figures.reply + self.meter.tools(tools) + self.meter.system(system) if self.meter else 0
         for index in range(self.head):
-            facts = read(history[index], index, roles[index], window.format, names=self.meter is not None)
+            facts = reader.read(history[index], index, outlines[index], names=self.meter is not None)
             self.fixed_tokens += self.meter.message(facts) if self.meter else 0
         self.notice = window.notice or None
         contents = [get(message, "content") for message in history[: self.head]]
         self.carried = any(isinstance(content, str) and content == self.notice for content in contents)
-        self.body = _Body(history[self.head :], roles[self.head :], self.head, window, self.meter)
+        self.body = _Body(history[self.head :], outlines[self.head :], self.head, reader, window, self.meter)
+        self.lead_tokens = 0
+        if self.body.size and (cuts := self.format.lead(self.body.messages[0])) is not None:
+            self.body.lead = cuts
+            copy = edit_message(self.body.messages[0], cuts)
+            facts = reader.read(copy, self.head, reader.outline(copy, self.head), names=self.meter is not None)
+            self.lead_tokens = self.meter.message(facts) if self.meter else 0
         ceilings = (("max_turns", window.max_turns), ("max_chars", window.max_chars), ("max_tokens", window.max_tokens))
         self.ceilings = [(name, limit) for name, limit in ceilings if limit is not None]
-        self.turn_before = _turn_before(self.body.roles)
-        self.boundaries = _boundaries(self.body.messages, self.body.roles)
+        self.turn_before = _turn_before(self.body.turns)
+        self.boundaries = _boundaries(self.body.outlines, self.format.merges)
 
     # Ceilings
 
+    def leaves_out(self, kept: _Kept) -> bool:
+        """Whether a candidate is not all of the body."""
+        return kept.begin > (kept.task is not None)
+
+    def strips(self, kept: _Kept) -> bool:
+        """Whether a candidate is sent without the signed thinking of completed turns."""
+        return self.window.thinking == "strip" and self.leaves_out(kept)
+
+    def leads(self, kept: _Kept) -> bool:
+        """Whether the first message leaves a part of itself in the head."""
+        return self.body.lead is not None and kept.begin > 0 and kept.task != 0
+
     def value(self, ceiling: str, kept: _Kept) -> int:
         """What a ceiling sees of a candidate."""
-        body, task = self.body, kept.task
-        if ceiling == "max_turns":
-            return body.size - kept.begin + (task is not None)
+        body, task, stripped = self.body, kept.task, self.strips(kept)
+        total = body.behind(ceiling, kept.begin, stripped)
+        if task is not None:
+            total += body.value(ceiling, task, stripped)
         placed = self.placed(kept)
         if ceiling == "max_chars":
-            total = body.chars_behind(kept.begin) + (body.facts(task).chars if task is not None else 0)
-            if self.carried and self.notice is not None:
-                total += len(self.notice)
-            return total + (placed.chars if placed else 0)
-        total = self.fixed_tokens + body.tokens_behind(kept.begin) + (body.tokens(task) if task is not None else 0)
-        return total + (placed.tokens if placed else 0)
+            total += len(self.notice) if self.carried and self.notice is not None else 0
+            total += placed.chars if placed else 0
+        elif ceiling == "max_tokens":
+            total += self.fixed_tokens + (self.lead_tokens if self.leads(kept) else 0)
+            total += placed.tokens if placed else 0
+        return total
 
     def fits(self, kept: _Kept) -> bool:
         """Whether a candidate meets every ceiling."""
@@ -209,11 +280,10 @@ class _Search:
 
     def placed(self, kept: _Kept) -> _Placed | None:
         """The notice that a candidate needs."""
-        body, text = self.body, self.notice
-        left_out = body.size - kept.begin + (kept.task is not None) < body.size
-        if text is None or self.carried or not kept.with_notice or not left_out:
+        text = self.notice
+        if text is None or self.carried or not kept.with_notice or not self.leaves_out(kept):
             return None
-        if self.window.notice_role == "user":
+        if self.window.notice_role == "user" or not self.format.has_system_turns:
             return self._folded(kept, text)
         role = self.head_role if self.window.notice_role == "auto" else "system"
         tokens = self.window.figures.message + self.meter.text(role) + self.meter.text(text) if self.meter else 0
@@ -222,38 +292,35 @@ class _Search:
     def _folded(self, kept: _Kept, text: str) -> _Placed | None:
         at = kept.task
         if at is None:
-            at = next((k for k in range(kept.begin, self.body.size) if self.body.roles[k] == "user"), None)
+            at = next((k for k in range(kept.begin, self.body.size) if self.body.turns[k] == "user"), None)
         if at is None:
             return None
-        content = self.body.facts(at).content
-        count = self.meter.text if self.meter else lambda _: 0
-        first = content[0] if content else None
-        if first is not None and first.place is None:
-            said = first.text or ""
-            if said == text or said.startswith(text + "\n\n"):
-                return None
-            joined = f"{text}\n\n{said}"
-            return _Placed("user", at, len(text) + 2, count(joined) - count(said))
-        if first is not None and first.is_text and first.text == text:
+        self.body.facts(at)
+        message = self.body.messages[at]
+        if says_first(message, text, self.format.name):
             return None
-        return _Placed("user", at, len(text), count(text))
+        count = self.meter.text if self.meter else lambda _: 0
+        said = text_to_fold_into(message, self.format.name)
+        if said is None:
+            return _Placed("user", at, len(text), count(text))
+        return _Placed("user", at, len(text) + 2, count(f"{text}\n\n{said}") - count(said))
 
     # Candidates
 
     def task_of(self, begin: int) -> int | None:
         """The nearest plain user turn before a tail that does not begin with one."""
-        if self.window.start != "user" or self.body.roles[begin] == "user":
+        if self.window.start != "user" or self.body.turns[begin] == "user":
             return None
         return self.turn_before[begin]
 
     def candidates(self, with_notice: bool, with_task: bool) -> Iterator[_Kept]:
         """Every tail that may be sent, from the newest group back."""
-        starts = [at for at in self.boundaries if self.body.roles[at] not in HEAD]
+        starts = [at for at in self.boundaries if self.body.turns[at] != "system"]
         # Where no user turn stands before the newest group or begins it, no tail can begin with one, and all may be sent.
-        strict = with_task and self.window.start == "user" and "user" in self.body.roles[: starts[-1] + 1]
+        strict = with_task and self.window.start == "user" and "user" in self.body.turns[: starts[-1] + 1]
         for begin in reversed(starts):
             task = self.task_of(begin) if with_task else None
-            if strict and task is None and self.body.roles[begin] != "user":
+            if strict and task is None and self.body.turns[begin] != "user":
                 return
             yield _Kept(begin, task, with_notice)
 
@@ -281,18 +348,19 @@ class _Search:
         for at in reversed(range(read_to, self.body.size)):
             self.body.facts(at)
         variants = [(True, True), (False, True)]
-        if newest.task is not None:
+        task_may_go = newest.task is not None and not self.format.insists_on_user
+        if task_may_go:
             variants += [(True, False), (False, False)]
         for with_notice, with_task in variants:
             candidates = list(self.candidates(with_notice, with_task))
             if self.fits(candidates[0]):
                 kept = self.on_grid(candidates) if self.window.trim_to is not None else self.longest_tail(candidates, longest)
                 return self.result(kept, longest=longest, task_dropped=not with_task)
-        least = _Kept(newest.begin, None, with_notice=False)
+        least = _Kept(newest.begin, None if task_may_go else newest.task, with_notice=False)
         if self.window.on_overflow == "raise":
             name, most, needed = next((name, most, needed) for name, most in self.ceilings if (needed := self.value(name, least)) > most)
             raise BudgetError(needed, most, name, self.head + newest.begin)
-        return self.result(least, longest=longest, task_dropped=newest.task is not None, over_budget=True)
+        return self.result(least, longest=longest, task_dropped=task_may_go, over_budget=True)
 
     def longest_suffix(self) -> int:
         """Where the longest message suffix begins that meets the ceilings, wherever that is. Reads back until one is passed."""
@@ -349,49 +417,58 @@ class _Search:
 
     def _behind(self, ceiling: str, begin: int) -> int:
         """What a ceiling sees of a tail alone."""
-        if ceiling == "max_turns":
-            return self.body.size - begin
-        return self.body.chars_behind(begin) if ceiling == "max_chars" else self.body.tokens_behind(begin)
+        return self.body.behind(ceiling, begin, self.window.thinking == "strip" and begin > 0)
 
     def _dropped(self, ceiling: str) -> list[int]:
         """For each index of the body what stands before it, in the unit of a ceiling's grid."""
-        if ceiling == "max_turns":
-            return list(range(self.body.size + 1))
-        size = len if ceiling == "max_chars" else size_in_bytes
-        sizes = [self.body.measure(at, size) for at in reversed(range(self.body.size))][::-1]
-        if ceiling == "max_tokens" and self.meter is not None:
-            sizes = [each + self.meter.frame_in_bytes(self.body.facts(at)) for at, each in enumerate(sizes)]
-        sums = [0]
-        for each in sizes:
-            sums.append(sums[-1] + each)
-        return sums
+        sizes = [self.body.measure(at, ceiling) for at in reversed(range(self.body.size))][::-1]
+        return [0, *accumulate(sizes)]
 
     # The plan
 
     def result(self, kept: _Kept, *, longest: int = 0, task_dropped: bool = False, over_budget: bool = False) -> Plan:
         """The plan that sends ``kept``."""
         body, head, placed = self.body, self.head, self.placed(kept)
-        sent = [*([kept.task] if kept.task is not None else []), *range(kept.begin, body.size)]
-        indices = (*range(head), *(head + at for at in sent))
+        sent: list[_Sent] = []
+        facts_sent: list[Facts] = []
+        changed = self.leaves_out(kept)
+        for at in [*([kept.task] if kept.task is not None else []), *range(kept.begin, body.size)]:
+            stripped = changed and self.window.thinking == "strip"
+            facts = body.sent(at, stripped)
+            capping = body.cuts.get(at, [])
+            if facts is not None:
+                facts_sent.append(facts)
+                sent.append(_Sent(head + at, facts, (*chain(*capping), *(body.thinking(at) if stripped else ()))))
+            changed = changed or facts is None or bool(sent[-1].cuts)
+        chars = sum(facts.chars for facts in facts_sent) + (len(self.notice) if self.carried and self.notice is not None else 0)
+        tokens = self.fixed_tokens + sum(map(self.meter.message, facts_sent)) if self.meter else None
+        if placed is not None:
+            chars, tokens = chars + placed.chars, None if tokens is None else tokens + placed.tokens
+        if self.leads(kept) and body.lead is not None:
+            sent.insert(0, _Sent(head, None, body.lead))
+            tokens = None if tokens is None else tokens + self.lead_tokens
         notice = None
         if placed is not None and self.notice is not None:
-            folded = placed.folded_into is not None
-            notice = Notice(self.notice, placed.role, head + (sent.index(placed.folded_into) if folded else 0), folded)
-        edits = tuple(Edit(head + at, body.cuts[at]) for at in sent if at in body.cuts)
+            leads, indices = self.leads(kept), [each.index for each in sent]
+            at = int(leads) if placed.folded_into is None else indices.index(head + placed.folded_into, int(leads))
+            notice = Notice(self.notice, placed.role, head + at, placed.folded_into is not None)
+        capped = [each.index - head for each in sent if each.facts is not None and each.index - head in body.cuts]
         report = _report(
-            indices,
-            edits,
+            [*(_Sent(index, None, ()) for index in range(head)), *sent],
             notice,
+            self.format.name,
             original=head + body.size,
-            trimmed=len(sent) < body.size,
+            trimmed=self.leaves_out(kept),
             orphans=self._orphans(longest, kept.begin),
             task_dropped=task_dropped,
-            chars_capped=sum(_chars_capped(body.original[at], body.cuts[at]) for at in sent if at in body.cuts),
-            chars=self.value("max_chars", kept),
-            tokens=self.value("max_tokens", kept) if self.meter else None,
+            tools_truncated=sum(len(body.cuts[at]) for at in capped),
+            chars_capped=sum(_chars_capped(body.original[at], body.cuts[at]) for at in capped),
+            chars=chars,
+            tokens=tokens,
             over_budget=over_budget,
         )
-        return Plan(indices, edits, notice, report)
+        edits = tuple(Edit(each.index, each.cuts) for each in sent if each.cuts)
+        return Plan((*range(head), *(each.index for each in sent)), edits, notice, report)
 
     def _orphans(self, longest: int, begin: int) -> int:
         """How many messages would have fitted, had the rest of their group fitted too."""
@@ -401,47 +478,65 @@ class _Search:
         return min((at for at in self.boundaries if at > longest), default=self.body.size) - longest
 
 
-def _boundaries(messages: Sequence[Any], roles: Sequence[str]) -> list[int]:
-    """Where a body may be cut: in front of what is no result, except between a call and its late result."""
-    welded = {at for result, call in pair(messages, roles).late.items() for at in range(call + 1, result + 1)}
-    return [at for at, role in enumerate(roles) if at == 0 or (role not in RESULTS and at not in welded)]
+def _boundaries(outlines: Sequence[Outline], merges: bool) -> list[int]:
+    """Where a body may be cut: in front of what is no result, except within a turn, and where a weld holds."""
+    welded = {at for first, last in pair(outlines, merges).welds for at in range(first + 1, last + 1)}
+    return [
+        at
+        for at, outline in enumerate(outlines)
+        if at == 0 or (outline.turn != "result" and at not in welded and not continues(outlines, at, merges))
+    ]
 
 
-def _turn_before(roles: Sequence[str]) -> list[int | None]:
+def _turn_before(turns: Sequence[str]) -> list[int | None]:
     """For each message the nearest user turn before it."""
-    turns: list[int | None] = [None]
-    for at, role in enumerate(roles):
-        turns.append(at if role == "user" else turns[-1])
-    return turns
+    before: list[int | None] = [None]
+    for at, turn in enumerate(turns):
+        before.append(at if turn == "user" else before[-1])
+    return before
 
 
-def _chars_capped(facts: Facts, cuts: tuple[PartCut, ...]) -> int:
-    """How many characters went from an observation; its marker is set off against them."""
-    before = sum(len(part.text or "") for part in texts_under_cap(facts))
-    after = sum(len(part.text or "") for part in texts_under_cap(capped(facts, cuts)))
-    return max(0, before - after)
+def _chars_capped(facts: Facts, cuts: Sequence[tuple[PartCut, ...]]) -> int:
+    """How many characters went from the observations of a message, each of which has its own cuts."""
+    return sum(chars_capped(texts, own) for own in cuts for texts in facts.observations if own[0].path in _paths(texts))
+
+
+def _paths(texts: Sequence[Piece]) -> set[Path | None]:
+    return {path for piece in texts for path in (piece.path, piece.item)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A message of the result, by its place in the history."""
+
+    index: int
+    facts: Facts | None
+    """``None`` where nothing of it can have been invalidated."""
+    cuts: tuple[PartCut, ...]
 
 
 def _report(
-    indices: Sequence[int],
-    edits: Sequence[Edit],
+    messages: Sequence[_Sent],
     notice: Notice | None,
+    format: str,
     *,
     original: int,
     trimmed: bool,
     orphans: int,
     task_dropped: bool,
+    tools_truncated: int,
     chars_capped: int,
     chars: int,
     tokens: int | None,
     over_budget: bool,
 ) -> TrimReport:
-    edited = {edit.index for edit in edits}
-    sent = [index if index not in edited else None for index in indices]
+    sent = [None if each.cuts else each.index for each in messages]
+    thinks = [each.facts is not None and bool(each.facts.thinking) for each in messages]
     if notice is not None and notice.folded:
         sent[notice.at] = None
     elif notice is not None:
         sent.insert(notice.at, None)
+        thinks.insert(notice.at, False)
     same = next((place for place, index in enumerate(sent) if index != place), len(sent))
     return TrimReport(
         window_trimmed=trimmed,
@@ -449,68 +544,74 @@ def _report(
         messages_sent=len(sent),
         window_orphans_dropped=orphans,
         task_dropped=task_dropped,
-        tools_truncated=len(edits),
+        tools_truncated=tools_truncated,
         chars_capped=chars_capped,
         chars_sent=chars,
         tokens_sent=tokens,
         first_changed=None if same == len(sent) == original else same,
         over_budget=over_budget,
-        thinking_invalidated=False,
-        format=FORMAT,
+        thinking_invalidated=any(thinks[same:]),
+        format=format,
     )
 
 
-def _read_all(messages: Any, form: str, *, names: bool) -> list[Facts]:
-    """All messages, oldest first: their roles, then the rest."""
-    history = read_history(messages)
-    roles = [read_role(message, index, form) for index, message in enumerate(history)]
-    return [read(message, index, roles[index], form, names=names) for index, message in enumerate(history)]
+def _read_all(reader: Reader, history: Sequence[Any]) -> list[Facts]:
+    """All messages, oldest first: their outlines, then the rest."""
+    outlines = reader.outlines(history)
+    return [reader.read(message, index, outlines[index], names=True) for index, message in enumerate(history)]
 
 
 def _plan_thena(window: Window, messages: Any) -> Plan:
     """The rules of ThenaJS's ``contextWindow()``, quirks included: section 8."""
     history = read_history(messages)
-    roles = [read_role(message, index, window.format) for index, message in enumerate(history)]
-    head = next((index for index, role in enumerate(roles) if role not in HEAD), len(history))
+    reader = Reader(history, window.format)
+    if reader.format.name != openai_chat.name:
+        raise OptionError("compat", "thena", f"is for openai-chat, not for {reader.format.name}")
+    outlines = reader.outlines(history)
+    head = next((index for index, outline in enumerate(outlines) if outline.turn != "system"), len(history))
     body = list(range(head, len(history)))
-    facts = {index: read_content(history[index], index, roles[index], window.format) for index in body}
+    facts: dict[int, Facts] = {}
+    for index in body:
+        reader.refuse_other(history[index], index)
+        facts[index] = openai_chat.read_content(history[index], index, outlines[index])
     most = window.max_chars_per_tool
     cuts: dict[int, tuple[PartCut, ...]] = {}
     if most is not None:
-        cuts = {index: found for index in body if roles[index] == "tool" and (found := cap_thena(facts[index], most))}
-    sent = {index: capped(facts[index], cuts[index]) if index in cuts else facts[index] for index in body}
-    chars = {index: sum(map(len, message.content_texts)) for index, message in sent.items()}
+        tools = [index for index in body if outlines[index].role == "tool"]
+        cuts = {index: found for index in tools for texts in facts[index].observations if (found := cap_thena(texts, most))}
+    sent = {index: edited(facts[index], cuts.get(index, ())) for index in body}
 
     trimmed = False
     if window.max_turns is not None and len(body) > window.max_turns:
         body = body[-window.max_turns :]  # of which 0 keeps all
         trimmed = True
-    left = sum(chars[index] for index in body)
+    left = sum(sent[index].chars for index in body)
     while window.max_chars is not None and len(body) > 1 and left > window.max_chars:
-        left -= chars[body.pop(0)]
+        left -= sent[body.pop(0)].chars
         trimmed = True
     orphans = 0
-    while body and roles[body[0]] == "tool":
-        left -= chars[body.pop(0)]
+    while body and outlines[body[0]].role == "tool":
+        left -= sent[body.pop(0)].chars
         orphans += 1
 
     indices = (*range(head), *body)
-    edits = tuple(Edit(index, cuts[index]) for index in body if index in cuts)
+    capped = [index for index in body if index in cuts]
     notice = Notice(window.notice, "system", head, folded=False) if trimmed and window.notice is not None else None
     report = _report(
-        indices,
-        edits,
+        [_Sent(index, None, cuts.get(index, ())) for index in indices],
         notice,
+        reader.format.name,
         original=len(history),
         trimmed=trimmed,
         orphans=orphans,
         task_dropped=False,
-        chars_capped=sum(_chars_capped(facts[edit.index], edit.cuts) for edit in edits),
+        tools_truncated=len(capped),
+        chars_capped=sum(_chars_capped(facts[index], [cuts[index]]) for index in capped),
         chars=left,
         tokens=None,
         over_budget=window.max_chars is not None and left > window.max_chars,
     )
-    return Plan(indices, edits, notice, report)
+    return Plan(indices, tuple(Edit(index, cuts[index]) for index in capped), notice, report)
 
 
 def figures(model: str | None) -> dict[str, int]:
@@ -529,49 +630,53 @@ def count_messages(
 ) -> int:
     """Tokens of a request."""
     meter = Meter(tokenizer, resolve(figures, model, tokenizer.name))
-    facts = _read_all(messages, format, names=True)
+    history = read_history(messages)
+    facts = _read_all(Reader(history, format), history)
     return meter.figures.reply + sum(map(meter.message, facts)) + meter.tools(tools) + meter.system(system)
 
 
 def check(messages: Any, format: str) -> list[Violation]:
     """What a provider would refuse: section 9."""
-    facts = _read_all(messages, format, names=True)
+    history = read_history(messages)
+    reader = Reader(history, format)
+    facts = _read_all(reader, history)
     if not facts:
         return [Violation("empty_history", 0, "there is no message", ())]
-    history = list(messages)
-    pairing = pair(history, [message.role for message in facts])
-    found = []
+    outlines = [read.outline for read in facts]
+    merges = reader.format.merges
+    found = [*reader.format.flaws(history, facts), *_duplicates(outlines, merges), *_unpaired(outlines, merges)]
+    return sorted(found, key=lambda violation: (violation.index, CODES.index(violation.code)))
 
-    def report(code: str, index: int, sentence: str, ids: Sequence[str | None] = ()) -> None:
-        found.append(Violation(code, index, sentence, tuple(name for name in ids if name)))
 
-    for index, message in enumerate(facts):
-        calls = message.tool_calls or ()
-        ids = [call.id for call in calls]
-        name = get(history[index], "name")
-        result_id = [message.result_id]
-        if message.content is None and not (message.calls or message.refused or message.audio):
-            report("missing_content", index, f"this {message.role} message has no content")
-        if message.tool_calls == ():
-            report("empty_tool_calls", index, "tool_calls is an empty list; leave the key out")
-        if calls and message.function_call:
-            report("mixed_calls", index, "tool_calls and function_call do not go together")
-        if None in ids:
-            report("missing_id", index, "a call has no id")
-        if message.role == "tool" and message.result_id is None:
-            report("missing_id", index, "this result has no tool_call_id")
-        if message.role == "function" and not (isinstance(name, str) and name):
-            report("missing_id", index, "this result has no name")
-        if twice := [call_id for k, call_id in enumerate(ids) if call_id and ids[:k].count(call_id) == 1]:
-            report("duplicate_id", index, "two calls have the same id", twice)
-        if message.role == "tool" and not all(part.is_text for part in message.content or ()):
-            report("media_in_result", index, "a result may hold text only")
-        if index in pairing.unanswered:
-            live = all(later.role in RESULTS for later in facts[index + 1 :])
-            code = "pending_call" if live else "unanswered_call"
-            report(code, index, "a call has no result yet" if live else "a call has no result", pairing.unanswered[index])
-        if index in pairing.late:
-            report("late_result", index, f"this result does not stand behind its call in messages[{pairing.late[index]}]", result_id)
-        if index in pairing.orphans:
-            report("orphan_result", index, "this result answers no call", result_id)
-    return found
+def _duplicates(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation]:
+    """Ids that calls of one turn share, each once."""
+    seen: list[tuple[str, str]] = []
+    for index, outline in enumerate(outlines):
+        if not continues(outlines, index, merges):
+            seen = []
+        twice = []
+        for tie in outline.ties:
+            if tie.kind == "call" and tie.id is not None:
+                seen.append((tie.family, tie.id))
+                twice += [tie.id] if seen.count(seen[-1]) == 2 else []
+        if twice:
+            yield Violation("duplicate_id", index, "two calls have the same id", tuple(twice))
+
+
+def _unpaired(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation]:
+    """Calls without results, and results that do not stand behind their call."""
+    pairing = pair(outlines, merges)
+    for index, ids in pairing.unanswered.items():
+        if all(outline.turn == "result" for outline in outlines[pairing.until[index] + 1 :]):
+            yield Violation("pending_call", index, "a call has no result yet", _named(ids))
+        else:
+            yield Violation("unanswered_call", index, "a call has no result", _named(ids))
+    for index, late in pairing.late.items():
+        sentence = f"this result does not stand behind its call in messages[{late[0][0]}]"
+        yield Violation("late_result", index, sentence, _named([name for _, name in late]))
+    for index, ids in pairing.orphans.items():
+        yield Violation("orphan_result", index, "this result answers no call", _named(ids))
+
+
+def _named(ids: Sequence[str | None]) -> tuple[str, ...]:
+    return tuple(name for name in ids if name is not None)

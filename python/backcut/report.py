@@ -88,8 +88,8 @@ class Trimmed(NamedTuple, Generic[_M]):
 class PartCut(NamedTuple):
     """What stays of one text of an edited message."""
 
-    part: int | None
-    """Index into the content list; ``None`` where the content is a string."""
+    path: tuple[str | int, ...]
+    """Keys and indices from the message to the text: ``("content",)``, ``("content", 2, "text")``."""
     head: int
     """Code points that stay from the front."""
     tail: int
@@ -97,7 +97,7 @@ class PartCut(NamedTuple):
     marker: str
     """What stands between the two."""
     dropped: bool
-    """Whether the whole part goes."""
+    """Whether what stands at ``path``, an item of a list, goes."""
 
 
 class Edit(NamedTuple):

@@ -45,7 +45,6 @@ pub(crate) fn hint<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
                 text = value.chars().is_some();
                 plain = text;
             }
-            Key::Name | Key::Id => {}
             Key::ToolCalls
             | Key::FunctionCall
             | Key::Kind
@@ -155,7 +154,7 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
     })
 }
 
-/// Whether the type of a message is one of LangChain's.
+/// Whether the type of a message is one of `LangChain`'s.
 fn is_langchain(item: &str) -> bool {
     matches!(
         item,

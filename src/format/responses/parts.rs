@@ -86,7 +86,7 @@ fn call<V: Value>(item: &V, keys: &[Key], sink: &mut Sink<'_, '_, V>) -> Result<
     sink.meter.call(name.as_ref())?;
     for &key in keys {
         match key {
-            Key::Tools => definitions(item, sink)?,
+            Key::Results => texts(item.get(key)?.as_ref(), sink)?,
             Key::Result => {
                 let image = text_at(item, key)?;
                 if let Some(image) = image.filter(|_| sink.meter.wants_media()) {
@@ -123,11 +123,11 @@ fn ran<V: Value>(output: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError
     Ok(())
 }
 
-/// Definitions of tools cost tokens alone, as those that stand beside the items do.
+/// Definitions of tools, which the model reads as JSON.
 fn definitions<V: Value>(item: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError> {
     if let Some(tools) = item.get(Key::Tools)? {
         let json = text_or_json(&tools, || "tools".to_owned())?;
-        sink.meter.opaque(&json)?;
+        sink.meter.text(&json)?;
     }
     Ok(())
 }

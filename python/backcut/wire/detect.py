@@ -1,0 +1,100 @@
+"""Which format a history is in, where nobody said: the first message whose shape is one format's alone decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .common import get, readable
+
+__all__ = ["detect", "shape"]
+
+_PI_ROLES = ("toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
+_PI_ENTRIES = ("session", "model_change", "thinking_level_change", "branch_summary", "custom_message", "label", "session_info")
+_LANGCHAIN = ("human", "ai", "tool", "system", "function", "chat", "remove")
+_PARTS = {
+    "image_url": "openai-chat",
+    "input_audio": "openai-chat",
+    "file": "openai-chat",
+    "refusal": "openai-chat",
+    "input_text": "openai-responses",
+    "output_text": "openai-responses",
+    "input_image": "openai-responses",
+    "input_file": "openai-responses",
+    "toolCall": "pi",
+    "tool_use": "anthropic",
+    "tool_result": "anthropic",
+    "redacted_thinking": "anthropic",
+    "server_tool_use": "anthropic",
+    "mcp_tool_use": "anthropic",
+}
+_BEDROCK = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint", "guardContent")
+
+
+def detect(messages: Sequence[Any]) -> tuple[str, int | None]:
+    """The format of a history, and the first message that shows it: ``None`` where none does, and it is ``openai-chat``."""
+    for index, message in enumerate(messages):
+        form = shape(message)
+        if form is not None:
+            return form, index
+    return "openai-chat", None
+
+
+def shape(message: Any) -> str | None:
+    """The format that a message's shape belongs to; ``None`` where it may be in several, or in none."""
+    if not readable(message):
+        return None
+    form = _of_message(message)
+    if form is not None:
+        return form
+    content = get(message, "content")
+    parts = content if isinstance(content, (list, tuple)) else ()
+    return next((form for part in parts if readable(part) and (form := _of_part(part)) is not None), None)
+
+
+def _of_message(message: Any) -> str | None:
+    role, kind, own = get(message, "role"), get(message, "kind"), get(message, "type")
+    if kind in ("request", "response"):
+        return "pydantic-ai"
+    if role == "model" or (get(message, "parts") is not None and kind is None):
+        return "gemini"
+    if role in _PI_ROLES or own in _PI_ENTRIES or isinstance(get(message, "stopReason"), str) or _is_entry(message, own):
+        return "pi"
+    if _is_langchain(message, role, own):
+        return "langchain"
+    if role is None and isinstance(own, str):
+        return "openai-responses"
+    if role in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
+        return "openai-chat"
+    return None
+
+
+def _is_entry(message: Any, own: Any) -> bool:
+    """Whether it is an entry of one of pi's session files that holds a message or a summary."""
+    return (own == "message" and readable(get(message, "message"))) or (own == "compaction" and get(message, "summary") is not None)
+
+
+def _is_langchain(message: Any, role: Any, own: Any) -> bool:
+    if get(message, "lc") is not None and get(message, "kwargs") is not None:
+        return True
+    if role in ("human", "ai"):
+        return True
+    word = own.removesuffix("MessageChunk").lower() if isinstance(own, str) else None
+    return word in _LANGCHAIN and any(_has(message, key) for key in ("content", "data"))
+
+
+def _has(message: Any, key: str) -> bool:
+    return key in message if isinstance(message, Mapping) else hasattr(message, key)
+
+
+def _of_part(part: Any) -> str | None:
+    kind = get(part, "type")
+    if kind is None:
+        return "bedrock" if any(get(part, key) is not None for key in _BEDROCK) else None
+    if not isinstance(kind, str):
+        return None
+    if (kind == "thinking" and isinstance(get(part, "thinking"), str)) or kind.endswith("_tool_result"):
+        return "anthropic"
+    if kind in ("image", "document"):
+        return "anthropic" if readable(get(part, "source")) else None
+    return _PARTS.get(kind)
