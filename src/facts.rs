@@ -97,8 +97,8 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
     /// Another id by which a result may name the call.
     pub alias: Option<T>,
-    /// A loose call may go without a result. A loose result, in a message of the model's, is none: it says which call made those
-    /// of its message, stays with it and leaves it open.
+    /// A loose call may go without a result. A loose result, in a message of the model's, is none: it says which call the message
+    /// goes back to, as that of a program that calls tools, stays with it and leaves it open.
     pub loose: bool,
 }
 

@@ -643,8 +643,9 @@ def check(messages: Any, format: str) -> list[Violation]:
     if not facts:
         return [Violation("empty_history", 0, "there is no message", ())]
     outlines = [read.outline for read in facts]
-    merges = reader.format.merges
-    found = [*reader.format.flaws(history, facts), *_duplicates(outlines, merges), *_unpaired(outlines, merges)]
+    format_ = reader.format
+    unpaired = _unpaired(outlines, format_.merges, format_.takes_late_results)
+    found = [*format_.flaws(history, facts), *_duplicates(outlines, format_.merges), *unpaired]
     return sorted(found, key=lambda violation: (violation.index, CODES.index(violation.code)))
 
 
@@ -663,7 +664,7 @@ def _duplicates(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation
             yield Violation("duplicate_id", index, "two calls have the same id", tuple(twice))
 
 
-def _unpaired(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation]:
+def _unpaired(outlines: Sequence[Outline], merges: bool, takes_late_results: bool) -> Iterator[Violation]:
     """Calls without results, and results that do not stand behind their call."""
     pairing = pair(outlines, merges)
     for index, ids in pairing.unanswered.items():
@@ -671,7 +672,7 @@ def _unpaired(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation]:
             yield Violation("pending_call", index, "a call has no result yet", _named(ids))
         else:
             yield Violation("unanswered_call", index, "a call has no result", _named(ids))
-    for index, late in pairing.late.items():
+    for index, late in () if takes_late_results else pairing.late.items():
         sentence = f"this result does not stand behind its call in messages[{late[0][0]}]"
         yield Violation("late_result", index, sentence, _named([name for _, name in late]))
     for index, ids in pairing.orphans.items():

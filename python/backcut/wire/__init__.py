@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, openai_chat
+from . import anthropic, openai_chat, openai_responses
 from .common import Facts, Outline
 from .detect import detect, shape
 
@@ -39,6 +39,10 @@ class Format(Protocol):
         """Whether a notice may be a message of its own, ``{"role", "content"}``, behind the head; else it is always folded into a
         user turn, where ``edit.fold_place`` says how.
         """
+
+    @property
+    def takes_late_results(self) -> bool:
+        """Whether a result may stand further behind its call: then it is no flaw, and holds all between them together all the same."""
 
     def outline(self, message: Any, index: int) -> Outline:
         """What the message is, and its calls and results.
@@ -73,6 +77,7 @@ class Format(Protocol):
 
 _FORMATS: dict[str, Format] = {
     "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
     "anthropic": anthropic,
 }
 

@@ -178,6 +178,13 @@ pub(super) fn link<V: Value>(
     let (family, is_call) = match kind {
         Kind::Call(family) => (family, true),
         Kind::Output(family) => (family, false),
+        Kind::Hosted(_) => {
+            let approved = id_at(item, Key::ApprovalRequestId)?;
+            if approved.is_some() {
+                links.results.push(from(Family::Approval, approved));
+            }
+            return Ok(());
+        }
         _ => return Ok(()),
     };
     if family == Family::ToolSearch && is_by_server(item)? {
@@ -202,10 +209,14 @@ pub(super) fn link<V: Value>(
     if let Some(caller) = item.get(Key::Caller)?.filter(Value::is_record)
         && let Some(id) = id_at(&caller, Key::CallerId)?
     {
-        links.results.push(Tie {
-            loose: true,
-            ..Tie::new(Family::Program, Some(id))
-        });
+        links.results.push(from(Family::Program, Some(id)));
     }
     Ok(())
+}
+
+/// Says of an item which call it goes back to.
+const fn from<T>(family: Family, id: Option<T>) -> Tie<T> {
+    let mut tie = Tie::new(family, id);
+    tie.loose = true;
+    tie
 }
