@@ -1,5 +1,7 @@
 //! What the core knows of one message, whatever provider it is for.
 
+use crate::value::Text;
+
 /// Who speaks, as it stands on the wire: what a role costs in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -73,6 +75,8 @@ pub(crate) enum Family {
     Legacy,
     /// A tool that the provider runs within its own turns.
     Server,
+    /// One of somebody's server that the provider asks.
+    Mcp,
     /// The item types of Responses, each by itself.
     Custom,
     Computer,
@@ -97,9 +101,10 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
     /// Another id by which a result may name the call.
     pub alias: Option<T>,
-    /// A loose call may go without a result. A loose result, in a message of the model's, is none: it says which call the message
-    /// goes back to, as that of a program that calls tools, stays with it and leaves it open.
-    pub loose: bool,
+    /// Of a call that another call has made, that one's family and id: the two stay together.
+    pub caller: Option<(Family, T)>,
+    /// Whether a call may go without a result.
+    pub optional: bool,
 }
 
 impl<T> Tie<T> {
@@ -109,7 +114,8 @@ impl<T> Tie<T> {
             family,
             id,
             alias: None,
-            loose: false,
+            caller: None,
+            optional: false,
         }
     }
 }
@@ -131,6 +137,22 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
+    /// Takes a result of the provider's that stands among the calls of its own message: it settles the first of them that has
+    /// its id, or belongs to a call of an older message.
+    pub(crate) fn settle(&mut self, result: Tie<T>)
+    where
+        T: Text,
+    {
+        let own = self.calls.iter().position(|call| {
+            call.family == result.family
+                && matches!((&call.id, &result.id), (Some(a), Some(b)) if a.same(b))
+        });
+        match own {
+            Some(call) => drop(self.calls.remove(call)),
+            None => self.results.push(result),
+        }
+    }
+
     /// Forgets them, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.results.clear();

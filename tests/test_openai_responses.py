@@ -428,12 +428,26 @@ def test_check_names_the_calls() -> None:
 
 @pytest.mark.parametrize("item", [case[1] for case in SIZES if "type" in case[1]], ids=[case[0] for case in SIZES if "type" in case[1]])
 def test_a_typed_item_is_known(item: Item) -> None:
-    if item.get("role") and not {part.get("type") for part in item["content"] if isinstance(part, dict)} & {
+    parts = item.get("content") if item.get("type") == "message" else None
+    if isinstance(parts, list) and not {part.get("type") for part in parts if isinstance(part, dict)} & {
         *("input_text", "output_text", "input_image", "input_file"),
     }:
         pytest.skip("other formats have it, too")
     for engine in ENGINES:
         found = engine_window(engine, {"format": "auto", "max_turns": 9}).plan([user("a"), item], None, None)
+        assert found.report.format == FORMAT
+
+
+def test_what_chat_completions_has_too_is_not_refused() -> None:
+    items = [user("a"), *pair("c"), message("assistant", {"type": "refusal", "refusal": "no"}), message("user", {"type": "input_audio"})]
+    for engine in ENGINES:
+        found = engine_window(engine, {"format": "auto", "max_chars": 999}).plan(items, None, None)
+        assert found.report.format == FORMAT
+
+
+def test_an_item_of_tools_decides() -> None:
+    for engine in ENGINES:
+        found = engine_window(engine, {"format": "auto", "max_chars": 999}).plan([TOOLS, user("a")], None, None)
         assert found.report.format == FORMAT
 
 

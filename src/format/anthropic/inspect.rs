@@ -1,7 +1,7 @@
 //! What Anthropic refuses beside missing pairs.
 
 use crate::error::Foreign;
-use crate::facts::Turn;
+use crate::facts::{Family, Links, Turn};
 use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
 use crate::value::{Key, Text, Value};
 
@@ -17,6 +17,7 @@ const MOST_CACHE_MARKS: Marks = 4;
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
+    _links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let Some(content) = message.get(Key::Content)? else {
@@ -42,7 +43,7 @@ pub(super) fn inspect<V: Value>(
         cache_marks += Marks::from(block.get(Key::CacheControl)?.is_some());
         let kind = kind(&block)?;
         let key = match kind {
-            Some(Kind::Call | Kind::ServerCall) => Key::Id,
+            Some(Kind::Call(_)) => Key::Id,
             Some(_) => Key::ToolUseId,
             None => {
                 behind_other = true;
@@ -53,8 +54,8 @@ pub(super) fn inspect<V: Value>(
                 continue;
             }
         };
-        let is_result = kind == Some(Kind::Result);
-        misplaced |= is_result == (turn == Turn::Model);
+        let is_result = kind == Some(Kind::Result(Family::Tool));
+        misplaced |= is_result == (turn == Turn::Model) || turn.is_system();
         before_result |= is_result && behind_other;
         match text_at(&block, key)?.filter(|id| id.chars() > 0) {
             None => without_id = true,

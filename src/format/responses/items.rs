@@ -179,9 +179,13 @@ pub(super) fn link<V: Value>(
         Kind::Call(family) => (family, true),
         Kind::Output(family) => (family, false),
         Kind::Hosted(_) => {
-            let approved = id_at(item, Key::ApprovalRequestId)?;
-            if approved.is_some() {
-                links.results.push(from(Family::Approval, approved));
+            // What was approved goes back to the request.
+            if let Some(request) = id_at(item, Key::ApprovalRequestId)? {
+                links.calls.push(Tie {
+                    caller: Some((Family::Approval, request)),
+                    optional: true,
+                    ..Tie::new(Family::Server, None)
+                });
             }
             return Ok(());
         }
@@ -204,19 +208,10 @@ pub(super) fn link<V: Value>(
         links.results.push(tie);
         return Ok(());
     }
-    tie.loose = family == Family::Shell && is_hosted(item)?;
-    links.calls.push(tie);
-    if let Some(caller) = item.get(Key::Caller)?.filter(Value::is_record)
-        && let Some(id) = id_at(&caller, Key::CallerId)?
-    {
-        links.results.push(from(Family::Program, Some(id)));
+    tie.optional = family == Family::Shell && is_hosted(item)?;
+    if let Some(caller) = item.get(Key::Caller)?.filter(Value::is_record) {
+        tie.caller = id_at(&caller, Key::CallerId)?.map(|id| (Family::Program, id));
     }
+    links.calls.push(tie);
     Ok(())
-}
-
-/// Says of an item which call it goes back to.
-const fn from<T>(family: Family, id: Option<T>) -> Tie<T> {
-    let mut tie = Tie::new(family, id);
-    tie.loose = true;
-    tie
 }
