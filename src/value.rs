@@ -100,8 +100,6 @@ keys! {
     CallerId = "caller_id",
     Reason = "reason",
     Logs = "logs",
-    Stdout = "stdout",
-    Stderr = "stderr",
     // Gemini
     FunctionCallCamel = "functionCall",
     FunctionResponseCamel = "functionResponse",

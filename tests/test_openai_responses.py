@@ -157,7 +157,7 @@ SIZES: list[tuple[str, Item, int, int]] = [
     ("reasoning", reasoning("hmm", content=[{"type": "reasoning_text", "text": "so"}], encrypted_content="1234"), 5, 3 + 5 + 4),
     ("compaction", of("compaction", encrypted_content="1234"), 0, 3 + 4),
     ("reference", of("item_reference", id="msg_1"), 0, 3),
-    ("new type", of("dream", text="a", output="b", content=[{"text": "c"}, "d"], summary="e"), 5, 3 + 5),
+    ("new type", of("dream", text="a", output="b", content=[{"type": "vision", "text": "c"}, "d"], summary="e"), 5, 3 + 5),
 ]
 
 

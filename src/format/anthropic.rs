@@ -71,10 +71,10 @@ impl Wire for Anthropic {
     fn inspect<V: Value>(
         message: &V,
         turn: Turn,
-        _links: &Links<V::Text>,
+        links: &Links<V::Text>,
         flaws: &mut Vec<Flaw>,
     ) -> Result<Marks, Foreign> {
-        inspect::inspect(message, turn, flaws)
+        inspect::inspect(message, turn, links, flaws)
     }
 
     fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
