@@ -220,7 +220,8 @@ class _Search:
         self.format = reader.format
         outlines = reader.outlines(history)
         self.head = next((index for index, outline in enumerate(outlines) if outline.turn != "system"), len(history))
-        self.head_role = outlines[self.head - 1].role if self.head else "system"
+        is_developer = self.head > 0 and outlines[self.head - 1].role == "developer"
+        self.head_role = "developer" if is_developer else "system"
         self.meter = Meter(window.tokenizer, window.figures, window.max_tokens) if window.tokenizer is not None else None
         self.fixed_tokens = window.figures.reply + self.meter.tools(tools) + self.meter.system(system) if self.meter else 0
         for index in range(self.head):
