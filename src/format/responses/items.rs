@@ -181,11 +181,10 @@ pub(super) fn link<V: Value>(
         Kind::Hosted(_) => {
             // What was approved goes back to the request.
             if let Some(request) = id_at(item, Key::ApprovalRequestId)? {
-                links.calls.push(Tie {
-                    caller: Some((Family::Approval, request)),
-                    optional: true,
-                    ..Tie::new(Family::Server, None)
-                });
+                let done = Tie::new(Family::Server, None);
+                let mut done = done.called_by(Family::Approval, Some(request));
+                done.optional = true;
+                links.calls.push(done);
             }
             return Ok(());
         }
@@ -195,14 +194,13 @@ pub(super) fn link<V: Value>(
         return Ok(());
     }
     let (key, other) = id_keys(family, is_call);
-    let (id, alias) = (id_at(item, key)?, other.map(|key| id_at(item, key)));
-    let (id, alias) = match (id, alias.transpose()?.flatten()) {
-        (None, alias) => (alias, None),
-        both => both,
+    let other = match other {
+        Some(key) => id_at(item, key)?,
+        None => None,
     };
-    let mut tie = Tie {
-        alias,
-        ..Tie::new(family, id)
+    let mut tie = match id_at(item, key)? {
+        None => Tie::new(family, other),
+        id => Tie::new(family, id).with_alias(other),
     };
     if !is_call {
         links.results.push(tie);
@@ -210,7 +208,7 @@ pub(super) fn link<V: Value>(
     }
     tie.optional = family == Family::Shell && is_hosted(item)?;
     if let Some(caller) = item.get(Key::Caller)?.filter(Value::is_record) {
-        tie.caller = id_at(&caller, Key::CallerId)?.map(|id| (Family::Program, id));
+        tie = tie.called_by(Family::Program, id_at(&caller, Key::CallerId)?);
     }
     links.calls.push(tie);
     Ok(())
