@@ -10,6 +10,7 @@ pub(crate) mod langchain;
 mod media;
 pub(crate) mod observation;
 pub(crate) mod pi;
+mod responses;
 mod sink;
 
 use std::borrow::Cow;
@@ -55,6 +56,8 @@ macro_rules! formats {
 formats! { $
     /// `OpenAI` Chat Completions and its clones.
     OpenaiChat = "openai-chat": chat::Chat,
+    /// `OpenAI` Responses.
+    OpenaiResponses = "openai-responses": responses::Responses,
     /// Anthropic Messages.
     Anthropic = "anthropic": anthropic::Anthropic,
     /// Pi and `OpenClaw`.

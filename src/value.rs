@@ -94,6 +94,12 @@ keys! {
     ApprovalRequestId = "approval_request_id",
     Fingerprint = "fingerprint",
     FileData = "file_data",
+    Actions = "actions",
+    Execution = "execution",
+    Environment = "environment",
+    CallerId = "caller_id",
+    Reason = "reason",
+    Logs = "logs",
     // Gemini
     FunctionCallCamel = "functionCall",
     FunctionResponseCamel = "functionResponse",

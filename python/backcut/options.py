@@ -28,6 +28,7 @@ DEFAULT_NOTICE = "[…previous history omitted to fit the window…]"
 FORMATS = (
     "auto",
     "openai-chat",
+    "openai-responses",
     "anthropic",
     "pi",
     "langchain",
@@ -37,7 +38,6 @@ FORMATS = (
 """The wire formats that are there."""
 
 FORMATS_TO_COME = (
-    "openai-responses",
     "pydantic-ai",
 )
 """The wire formats that are named, but not there yet."""

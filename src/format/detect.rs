@@ -207,7 +207,8 @@ pub(crate) fn by_part<V: Value>(part: &V) -> Result<Option<Format>, Foreign> {
     let kind = part.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let name = match kind.as_deref() {
-        Some("image_url" | "input_audio" | "file" | "refusal") => "openai-chat",
+        // Refusals and sounds are in Chat Completions and in Responses.
+        Some("image_url" | "file") => "openai-chat",
         Some(
             "tool_use" | "tool_result" | "redacted_thinking" | "server_tool_use" | "mcp_tool_use",
         ) => "anthropic",

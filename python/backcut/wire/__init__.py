@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, bedrock, gemini, langchain, openai_chat, pi
+from . import anthropic, bedrock, gemini, langchain, openai_chat, openai_responses, pi
 from .common import Facts, Outline
 from .detect import detect, part_shapes, shape
 
@@ -39,6 +39,10 @@ class Format(Protocol):
         """Whether a notice may be a message of its own, ``{"role", "content"}``, behind the head; else it is always folded into a
         user turn, where ``edit.fold_place`` says how.
         """
+
+    @property
+    def takes_late_results(self) -> bool:
+        """Whether a result may stand further behind its call: then it is no flaw, and holds all between them together all the same."""
 
     def outline(self, message: Any, index: int) -> Outline:
         """What the message is, and its calls and results.
@@ -74,6 +78,7 @@ class Format(Protocol):
 
 _FORMATS: dict[str, Format] = {
     "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
     "anthropic": anthropic,
     "pi": pi,
     "langchain": langchain,
