@@ -178,7 +178,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
         // Where nothing is left out there is no notice, and nothing to strip.
         let whole =
             task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
-        let mut size = walk.base
+        let mut size = walk.base_of(tail, task)
             + if whole {
                 walk.suffix(tail)
             } else {
@@ -247,7 +247,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail: newest,
             task: None,
             fold: None,
-            size: walk.base + walk.suffix_behind_a_cut(newest),
+            size: walk.base_of(newest, None) + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
         if walk.limits.on_overflow == Overflow::Raise

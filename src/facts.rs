@@ -1,5 +1,7 @@
 //! What the core knows of one message, whatever provider it is for.
 
+use crate::value::Text;
+
 /// Who speaks, as it stands on the wire: what a role costs in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -131,5 +133,20 @@ impl<T> Links<T> {
     pub(crate) fn clear(&mut self) {
         self.results.clear();
         self.calls.clear();
+    }
+}
+
+impl<T: Text> Links<T> {
+    /// Takes a result that stands in the model's own message: of a call in front of it there, both are settled; else it looks for
+    /// one further in front.
+    pub(crate) fn settle(&mut self, result: Tie<T>) {
+        let own = self.calls.iter().position(|call| {
+            call.family == result.family
+                && matches!((&call.id, &result.id), (Some(a), Some(b)) if a.same(b))
+        });
+        match own {
+            Some(call) => drop(self.calls.remove(call)),
+            None => self.results.push(result),
+        }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod chat;
 mod detect;
 mod media;
 pub(crate) mod observation;
+pub(crate) mod pydantic_ai;
 mod sink;
 
 use std::borrow::Cow;
@@ -51,6 +52,8 @@ formats! { $
     OpenaiChat = "openai-chat": chat::Chat,
     /// Anthropic Messages.
     Anthropic = "anthropic": anthropic::Anthropic,
+    /// pydantic-ai's requests and responses.
+    PydanticAi = "pydantic-ai": pydantic_ai::PydanticAi,
 }
 
 impl Format {

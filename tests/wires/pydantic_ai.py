@@ -153,7 +153,8 @@ def _returned(content: Any) -> Iterator[Piece]:
 
 def anatomy(message: Any) -> Iterator[Piece]:
     """``instructions`` are the system's text, not the message's."""
-    yield Piece("role", name=str(get(message, "kind")))
+    rules = {_kind(part) for part in _parts(message)} == {"system-prompt"}
+    yield Piece("role", name="assistant" if get(message, "kind") == "response" else "system" if rules else "user")
     for part in _parts(message):
         kind, content = _kind(part), get(part, "content")
         if kind in ("tool-return", "builtin-tool-return") or any(part is each for each in _answers(message)):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, openai_chat
+from . import anthropic, openai_chat, pydantic_ai
 from .common import Facts, Outline
 from .detect import detect, shape
 
@@ -74,6 +74,7 @@ class Format(Protocol):
 _FORMATS: dict[str, Format] = {
     "openai-chat": openai_chat,
     "anthropic": anthropic,
+    "pydantic-ai": pydantic_ai,
 }
 
 CODES = (

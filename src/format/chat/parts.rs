@@ -1,5 +1,6 @@
 //! Content: a string or a list of parts.
 
+use super::clones;
 use crate::cost::{Meter, place};
 use crate::error::{Between, ReadError};
 use crate::format::observation::Observation;
@@ -39,6 +40,12 @@ pub(super) fn observe<V: Value>(
     }
     for k in 0..parts(content)? {
         let Some(part) = content.item(k) else { break };
+        if let Some(document) = clones::document(&part)? {
+            let path = to![Key::Content, k, Key::Document];
+            let (path, text) = clones::text_of(&document, path, k)?;
+            observation.text(path, text, true);
+            continue;
+        }
         // What is wrong with a part is found by metering it.
         match part_text(&part)? {
             Some(text) if part.text().is_some() => {
@@ -99,6 +106,11 @@ fn one<V: Value>(
             None => Err(ReadError::Misfit(misfit::<V>(path(), None, "a string"))),
         }
     };
+    if kind.as_deref() == Some("document")
+        && let Some(document) = clones::document(part)?
+    {
+        return Ok(meter.text(&clones::text_of(&document, Vec::new(), k)?.1)?);
+    }
     if let Some(kind) = kind.as_deref().and_then(media::Kind::of) {
         if meter.wants_media() {
             meter.media(media::read(part, kind)?);
@@ -138,7 +150,12 @@ fn unknown<V: Value>(part: &V, meter: &mut Meter<'_, V::Text>) -> Result<(), Rea
             return Ok(());
         }
     }
-    let Some(inner) = part.get(Key::Content)? else {
+    // Mistral's thinking is a list of texts.
+    let inner = match part.get(Key::Thinking)?.filter(|it| it.list().is_some()) {
+        Some(thinking) => Some(thinking),
+        None => part.get(Key::Content)?,
+    };
+    let Some(inner) = inner else {
         return Ok(());
     };
     if let Some(text) = inner.text() {
