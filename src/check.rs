@@ -1,5 +1,7 @@
 //! `check`: every breach of the format's rules. `docs/rules.md`, section 9.
 
+use rustc_hash::FxHashMap;
+
 use crate::cost::{FIGURES, Meter};
 use crate::cut::{Reader, TextOf};
 use crate::error::Error;
@@ -69,70 +71,168 @@ pub fn check<H: History>(history: &H, format: Option<Format>) -> Result<Vec<Viol
     for (index, flaw) in format::order(wire.format, &seen) {
         add(index, flaw);
     }
+    for (index, flaw) in duplicates(&steps, wire.format.merges()) {
+        add(index, flaw);
+    }
     for (index, flaw) in pairs(&steps, wire.format) {
         add(index, flaw);
     }
-    violations.sort_by_key(|violation| violation.index);
+    violations.sort_by_key(|violation| {
+        let rank = CODES.iter().position(|&code| code == violation.code);
+        (violation.index, rank)
+    });
     Ok(violations)
 }
 
-/// What pairing finds: calls without a result, results without a call or away from it.
-fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
-    let (merges, late_is_sound) = (format.merges(), format.takes_late_results());
-    // A head holds neither calls nor results, so the walk over everything is the walk over the body.
-    let pairing = pair(steps, merges);
+/// Every code, in the order in which those of one message are listed.
+const CODES: [&str; 25] = [
+    "empty_history",
+    "first_not_user",
+    "repeated_role",
+    "missing_content",
+    "blank_text",
+    "empty_part",
+    "missing_summary",
+    "empty_tool_calls",
+    "mixed_calls",
+    "misplaced_system",
+    "misplaced_block",
+    "misplaced_trigger",
+    "text_before_result",
+    "document_without_text",
+    "reasoning_without_follower",
+    "too_many_cache_marks",
+    "missing_id",
+    "invalid_id",
+    "duplicate_id",
+    "media_in_result",
+    "empty_result",
+    "unanswered_call",
+    "pending_call",
+    "late_result",
+    "orphan_result",
+];
+
+/// The ids of some steps.
+fn ids<'t, T: Text + 't>(steps: impl Iterator<Item = &'t Step<T>>) -> Vec<String> {
+    steps
+        .filter_map(|step| step.call().or(step.result())?.id.as_ref())
+        .map(|id| id.as_str().into_owned())
+        .collect()
+}
+
+/// Ids that calls of one turn share, each once, at the message in which it comes again.
+fn duplicates<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<(usize, Flaw)> {
     let mut found = Vec::new();
-    let live = live_end(steps, merges);
-    let at = |&k: &usize| steps[k].at;
-    for calls in pairing.unanswered.chunk_by(|a, b| at(a) == at(b)) {
-        let index = at(&calls[0]);
-        let ids = calls
-            .iter()
-            .filter_map(|&k| steps[k].call()?.id.as_ref())
-            .map(|id| id.as_str().into_owned())
-            .collect();
-        let all = steps
-            .iter()
-            .filter(|step| step.at == index && step.call().is_some())
-            .count();
-        let (code, what) = if live.is_some_and(|live| index >= live) {
-            ("pending_call", "no result yet")
-        } else {
-            ("unanswered_call", "no result")
-        };
-        let message = format!("{} of its {all} calls have {what}", calls.len()).into();
-        found.push((index, Flaw { code, message, ids }));
-    }
-    for (step, answer) in steps.iter().zip(&pairing.answers) {
-        let family = step.result().map(|tie| tie.family);
-        let (code, message) = match *answer {
-            Answer::NoResult | Answer::InRun(_) => continue,
-            Answer::Late(_) if late_is_sound || family == Some(Family::Server) => continue,
-            Answer::Late(call) => (
-                "late_result",
-                format!(
-                    "it answers a call of messages[{}], but does not stand right behind it",
-                    steps[call].at
-                ),
-            ),
-            Answer::Orphan => ("orphan_result", "it answers no call".to_owned()),
-        };
-        let ids = step.result().and_then(|tie| tie.id.as_ref());
-        let ids = ids.map(|id| id.as_str().into_owned()).into_iter().collect();
-        let message = message.into();
-        found.push((step.at, Flaw { code, message, ids }));
+    let mut seen: FxHashMap<(Family, String), usize> = FxHashMap::default();
+    for (k, message) in by_message(steps) {
+        let goes_on = merges && k > 0 && steps[k - 1].turn == Turn::Model;
+        if message[0].turn != Turn::Model || !goes_on {
+            seen.clear();
+        }
+        let again = message.iter().filter(|step| {
+            let call = step.call();
+            let key =
+                call.and_then(|call| Some((call.family, call.id.as_ref()?.as_str().into_owned())));
+            key.is_some_and(|key| {
+                let times = seen.entry(key).or_insert(0);
+                *times += 1;
+                *times == 2
+            })
+        });
+        let ids = ids(again);
+        if !ids.is_empty() {
+            let flaw = Flaw::with(
+                "duplicate_id",
+                "two calls of one turn have the same id",
+                ids,
+            );
+            found.push((message[0].at, flaw));
+        }
     }
     found
 }
 
-/// Where the turn begins behind which only its results stand: its calls may still be answered.
-fn live_end<T>(steps: &[Step<T>], merges: bool) -> Option<usize> {
-    let last = steps.iter().rposition(|step| step.turn != Turn::Result)?;
-    if steps[last].turn != Turn::Model {
-        return None;
-    }
-    let begin = steps[..=last]
+/// The steps of each message, with the place of the first.
+fn by_message<T>(steps: &[Step<T>]) -> impl Iterator<Item = (usize, &[Step<T>])> {
+    let mut begin = 0;
+    steps.chunk_by(|a, b| a.at == b.at).map(move |message| {
+        let first = begin;
+        begin += message.len();
+        (first, message)
+    })
+}
+
+/// What pairing finds: calls without a result, results without a call or away from it.
+fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
+    // A head holds neither calls nor results, so the walk over everything is the walk over the body.
+    let pairing = pair(steps, format.merges());
+    // Behind this step stand only results: calls that reach it may still be answered.
+    let live = steps
         .iter()
-        .rposition(|step| step.turn != Turn::Model || !(merges || step.at == steps[last].at));
-    Some(steps[begin.map_or(0, |before| before + 1)].at)
+        .rposition(|step| step.turn != Turn::Result)
+        .unwrap_or(0);
+    let is_late = |k: usize| match pairing.answers[k] {
+        Answer::Late(call) => {
+            let between = &steps[call.min(k)..k];
+            let of_server = matches!(
+                steps[k].result().map(|tie| tie.family),
+                Some(Family::Server | Family::Mcp)
+            );
+            // A provider answers its own call once the client has answered those beside it, or those that it made.
+            let waited = pairing.callers.contains(&call)
+                || (of_server
+                    && between
+                        .iter()
+                        .all(|step| matches!(step.turn, Turn::Model | Turn::Result)));
+            (!format.takes_late_results() && !waited).then_some(call)
+        }
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for (first, message) in by_message(steps) {
+        let places = || first..first + message.len();
+        let at = message[0].at;
+        let mut add = |code, what: String, places: Vec<usize>| {
+            let ids = ids(places.iter().map(|&k| &steps[k]));
+            let message = what.into();
+            found.push((at, Flaw { code, message, ids }));
+        };
+        let dead: Vec<usize> = places()
+            .filter(|k| pairing.unanswered.binary_search(k).is_ok())
+            .collect();
+        if !dead.is_empty() {
+            let all = message.iter().filter(|step| step.call().is_some()).count();
+            let pending = dead.iter().any(|&k| pairing.until[k] >= live);
+            let (code, what) = if pending {
+                ("pending_call", "no result yet")
+            } else {
+                ("unanswered_call", "no result")
+            };
+            add(
+                code,
+                format!("{} of its {all} calls have {what}", dead.len()),
+                dead,
+            );
+        }
+        let late: Vec<usize> = places().filter(|&k| is_late(k).is_some()).collect();
+        if let Some(call) = late.first().and_then(|&k| is_late(k)) {
+            let call = steps[call].at;
+            let what = format!(
+                "a result answers a call of messages[{call}], but does not stand right behind it"
+            );
+            add("late_result", what, late);
+        }
+        let orphans: Vec<usize> = places()
+            .filter(|&k| pairing.answers[k] == Answer::Orphan)
+            .collect();
+        if !orphans.is_empty() {
+            add(
+                "orphan_result",
+                "a result answers no call".to_owned(),
+                orphans,
+            );
+        }
+    }
+    found
 }

@@ -75,6 +75,8 @@ pub(crate) enum Family {
     Legacy,
     /// A tool that the provider runs within its own turns.
     Server,
+    /// One of somebody's server that the provider asks.
+    Mcp,
     /// The item types of Responses, each by itself.
     Custom,
     Computer,
@@ -99,6 +101,8 @@ pub(crate) struct Tie<T> {
     pub id: Option<T>,
     /// Another id by which a result may name the call.
     pub alias: Option<T>,
+    /// Of a call that another call has made, that one's family and id: the two stay together.
+    pub caller: Option<(Family, T)>,
 }
 
 impl<T> Tie<T> {
@@ -108,6 +112,7 @@ impl<T> Tie<T> {
             family,
             id,
             alias: None,
+            caller: None,
         }
     }
 }
@@ -129,17 +134,12 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
-    /// Forgets them, and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.results.clear();
-        self.calls.clear();
-    }
-}
-
-impl<T: Text> Links<T> {
-    /// Takes a result that stands in the model's own message: of a call in front of it there, both are settled; else it looks for
-    /// one further in front.
-    pub(crate) fn settle(&mut self, result: Tie<T>) {
+    /// Takes a result of the provider's that stands among the calls of its own message: it settles the first of them that has
+    /// its id, or belongs to a call of an older message.
+    pub(crate) fn settle(&mut self, result: Tie<T>)
+    where
+        T: Text,
+    {
         let own = self.calls.iter().position(|call| {
             call.family == result.family
                 && matches!((&call.id, &result.id), (Some(a), Some(b)) if a.same(b))
@@ -148,5 +148,11 @@ impl<T: Text> Links<T> {
             Some(call) => drop(self.calls.remove(call)),
             None => self.results.push(result),
         }
+    }
+
+    /// Forgets them, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.results.clear();
+        self.calls.clear();
     }
 }

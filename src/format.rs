@@ -10,7 +10,7 @@ mod sink;
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Foreign, Misfit, ReadError};
+use crate::error::{Between, Error, Foreign, Misfit, ReadError};
 use crate::facts::{Links, Turn};
 use crate::plan::PartCut;
 use crate::value::{Key, Text, Value};
@@ -199,21 +199,6 @@ pub(crate) fn first_not_user(seen: &[Seen]) -> Option<(usize, Flaw)> {
     (seen[first].turn != Turn::User).then_some((first, flaw))
 }
 
-/// Ids that more than one of the calls has, each once, in the order in which they come again.
-pub(crate) fn repeated_ids<T: Text>(links: &Links<T>) -> Vec<String> {
-    let mut seen: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
-    let mut again = Vec::new();
-    for call in links.calls.iter().filter_map(|call| call.id.as_ref()) {
-        let id = call.as_str().into_owned();
-        let times = seen.entry(id.clone()).or_insert(0);
-        *times += 1;
-        if *times == 2 {
-            again.push(id);
-        }
-    }
-    again
-}
-
 /// [`Wire::role`].
 #[inline]
 pub(crate) fn role<V: Value>(format: Format, message: &V) -> Result<(), ReadError> {
@@ -237,14 +222,30 @@ pub(crate) fn links<V: Value>(
     ask!(format, W => W::links(message, turn, links))
 }
 
-/// [`Wire::read`].
+/// [`Wire::read`]. Where the history's shape decided, a message with a part of another format is refused; Chat Completions
+/// looks for itself.
 #[inline]
 pub(crate) fn read<V: Value>(
     format: Format,
     message: &V,
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<Turn, ReadError> {
-    ask!(format, W => W::read(message, sink))
+    let turn = ask!(format, W => W::read(message, sink))?;
+    if sink.how.auto && format != Format::OpenaiChat {
+        let content = message.get(Key::Content)?;
+        for part in records(content.as_ref()) {
+            refuse_foreign(&part, format)?;
+        }
+    }
+    Ok(turn)
+}
+
+/// Refuses a part that another format has.
+fn refuse_foreign<V: Value>(part: &V, before: Format) -> Result<(), ReadError> {
+    match detect::by_part(part)?.filter(|&looks| looks != before) {
+        Some(looks) => Err(ReadError::LooksLike(Between { looks, before })),
+        None => Ok(()),
+    }
 }
 
 /// [`Wire::glance`].
@@ -363,6 +364,19 @@ pub(crate) fn part_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> 
 /// The text under a key of a record; `None` where there is none, or something else.
 pub(crate) fn text_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
     Ok(record.get(key)?.and_then(|value| value.text()))
+}
+
+/// The text under a key of a record that stands at `path`; an error if anything else is there.
+pub(crate) fn string_at<V: Value>(
+    record: &V,
+    path: impl Fn() -> String,
+    key: Key,
+    expected: &'static str,
+) -> Result<Option<V::Text>, ReadError> {
+    record
+        .get(key)?
+        .map(|value| string(&value, || path() + "." + key.name(), expected))
+        .transpose()
 }
 
 /// The id under a key: an empty one is none, and so is what is no text.

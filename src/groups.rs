@@ -1,13 +1,18 @@
 //! The ordered walk: which result answers which call, and so where a history may be cut.
 //!
 //! `docs/rules.md`, section 4. [`pair`] walks a stretch forward and is the definition; [`Backward`] finds the same
-//! boundaries from the newest message back, reading no further than it must: a stretch is closed as soon as no result in it
-//! can answer a call in front of it.
+//! boundaries from the newest message back, reading no further than it must.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+mod backward;
+mod forward;
+
+use rustc_hash::FxHashMap;
 
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::value::Text;
+
+pub(crate) use backward::Backward;
+pub(crate) use forward::pair;
 
 /// One tie of a message, or a message that has none: what the walk steps over.
 #[derive(Clone, Debug)]
@@ -133,376 +138,11 @@ fn match_run<T: Text>(calls: &[&Tie<T>], results: &[&Tie<T>]) -> (Vec<Option<usi
     (answers, answered)
 }
 
-/// The walk over a stretch of messages, oldest first.
-pub(crate) struct Pairing {
-    /// What each step answers.
-    pub answers: Vec<Answer>,
-    /// Steps with a call that got no result, in order.
-    pub unanswered: Vec<usize>,
-}
-
-/// Where the turn that begins at step `begin` ends: a message of the model's, and all that follow where they are one turn.
-pub(crate) fn turn_end<T>(steps: &[Step<T>], begin: usize, merges: bool) -> usize {
-    let at = steps[begin].at;
-    steps[begin..]
-        .iter()
-        .position(|step| step.turn != Turn::Model || !(merges || step.at == at))
-        .map_or(steps.len(), |len| begin + len)
-}
-
-/// Pairs results with calls in a stretch that no result leaves to the front. `merges`: messages of the model's in a row are one
-/// turn. O(steps).
-pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
-    let mut answers = vec![Answer::NoResult; steps.len()];
-    // Open calls by id; one with two ids stands here twice.
-    let mut open: FxHashMap<(Family, String), usize> = FxHashMap::default();
-    let mut closed = vec![false; steps.len()];
-    let mut at = 0;
-    while at < steps.len() {
-        if let Some(result) = steps[at].result() {
-            if answers[at] == Answer::NoResult {
-                answers[at] = answer_late(result, &mut open, &mut closed);
-            }
-            at += 1;
-            continue;
-        }
-        if steps[at].turn != Turn::Model {
-            at += 1;
-            continue;
-        }
-        let end = turn_end(steps, at, merges);
-        let mut calls = Vec::new();
-        for (k, step) in steps.iter().enumerate().take(end).skip(at) {
-            match &step.tie {
-                Some(Side::Call(_)) => calls.push(k),
-                Some(Side::Result(result)) => {
-                    // Within the turn first: what the provider ran itself.
-                    let own = calls.iter().copied().find(|&call| {
-                        !closed[call]
-                            && steps[call]
-                                .call()
-                                .is_some_and(|call| is_answer(result, call))
-                    });
-                    answers[k] = match own {
-                        Some(call) => {
-                            closed[call] = true;
-                            Answer::InRun(call)
-                        }
-                        None => answer_late(result, &mut open, &mut closed),
-                    };
-                }
-                None => {}
-            }
-        }
-        let run: Vec<usize> = (end..steps.len())
-            .take_while(|&k| steps[k].turn == Turn::Result)
-            .filter(|&k| steps[k].result().is_some())
-            .collect();
-        let waiting: Vec<usize> = calls
-            .iter()
-            .copied()
-            .filter(|&call| !closed[call])
-            .collect();
-        let (answered_by, answered) = match_run(
-            &waiting
-                .iter()
-                .filter_map(|&k| steps[k].call())
-                .collect::<Vec<_>>(),
-            &run.iter()
-                .filter_map(|&k| steps[k].result())
-                .collect::<Vec<_>>(),
-        );
-        for (&k, answer) in run.iter().zip(answered_by) {
-            if let Some(call) = answer {
-                answers[k] = Answer::InRun(waiting[call]);
-            }
-        }
-        // Opening an id anew closes an older open call for good.
-        for key in calls.iter().filter_map(|&k| steps[k].call()).flat_map(keys) {
-            open.remove(&key);
-        }
-        for (&k, answered) in waiting.iter().zip(answered) {
-            closed[k] = answered;
-            if let Some(call) = steps[k].call().filter(|_| !answered) {
-                open.extend(keys(call).map(|key| (key, k)));
-            }
-        }
-        at = end.max(at + 1);
-    }
-    let unanswered = (0..steps.len())
-        .filter(|&k| steps[k].call().is_some() && !closed[k])
-        .collect();
-    Pairing {
-        answers,
-        unanswered,
-    }
-}
-
-/// The open call that a result answers from further away.
-fn answer_late<T: Text>(
-    result: &Tie<T>,
-    open: &mut FxHashMap<(Family, String), usize>,
-    closed: &mut [bool],
-) -> Answer {
-    let call = keys(result).find_map(|key| open.remove(&key).filter(|&call| !closed[call]));
-    call.map_or(Answer::Orphan, |call| {
-        closed[call] = true;
-        Answer::Late(call)
-    })
-}
-
-/// Finds the boundaries of a body from its end to its front.
-pub(crate) struct Backward<T> {
-    /// Whether messages of the model's in a row are one turn.
-    merges: bool,
-    /// The oldest message that was pushed.
-    seen: usize,
-    /// Steps of a stretch that is still open, newest first. Empty in a history whose results stand behind their calls.
-    stretch: Vec<Step<T>>,
-    /// Ids of results in it whose call may stand further in front.
-    pending: FxHashSet<(Family, String)>,
-    /// Results in front of it, newest first: the run of the turn that may stand before them, each with its message.
-    run: Vec<(usize, Tie<T>)>,
-    /// The turn in front of that, as far as it was pushed: messages of the model's.
-    turn: Vec<usize>,
-    /// Its calls, newest first.
-    calls: Vec<(usize, Tie<T>)>,
-    /// Results within it.
-    inner: Vec<(usize, Tie<T>)>,
-    /// Boundaries found so far, newest first.
-    boundaries: Vec<usize>,
-}
-
-impl<T: Text> Backward<T> {
-    /// A walk over the messages before `end`.
-    pub(crate) fn new(end: usize, merges: bool) -> Self {
-        Self {
-            merges,
-            seen: end,
-            stretch: Vec::new(),
-            pending: FxHashSet::default(),
-            run: Vec::new(),
-            turn: Vec::new(),
-            calls: Vec::new(),
-            inner: Vec::new(),
-            boundaries: Vec::new(),
-        }
-    }
-
-    /// The boundaries found so far, newest first: complete behind and including the last.
-    pub(crate) fn boundaries(&self) -> &[usize] {
-        &self.boundaries
-    }
-
-    /// What stands before this index was not pushed yet.
-    pub(crate) fn unseen(&self) -> usize {
-        self.seen
-    }
-
-    /// Takes the next older message: its turn and its links, which it empties. O(1) for a history whose results stand behind
-    /// their calls.
-    pub(crate) fn push(&mut self, turn: Turn, links: &mut Links<T>) {
-        self.seen -= 1;
-        let at = self.seen;
-        match turn {
-            Turn::Model => {
-                self.turn.push(at);
-                self.calls
-                    .extend(links.calls.drain(..).rev().map(|tie| (at, tie)));
-                self.inner
-                    .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
-                if !self.merges {
-                    self.close_turn();
-                }
-            }
-            Turn::Result => {
-                self.close_turn();
-                self.run
-                    .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
-            }
-            Turn::User | Turn::System | Turn::Developer => {
-                self.close_turn();
-                if self.stretch.is_empty() && self.run.is_empty() {
-                    self.boundaries.push(at);
-                } else {
-                    self.pending
-                        .extend(self.run.iter().flat_map(|(_, tie)| keys(tie)));
-                    self.take_run();
-                    self.stretch.push(Step {
-                        at,
-                        turn,
-                        tie: None,
-                    });
-                    self.settle_if_closed();
-                }
-            }
-        }
-    }
-
-    /// Takes the turn that was pushed together with the run behind it.
-    fn close_turn(&mut self) {
-        let Some(&oldest) = self.turn.last() else {
-            return;
-        };
-        if self.stretch.is_empty() && self.inner.is_empty() && self.has_answers_in_order() {
-            self.boundaries.push(oldest);
-            self.run.clear();
-            self.turn.clear();
-            self.calls.clear();
-        } else {
-            self.close_turn_slowly();
-        }
-    }
-
-    /// Whether the run is one result for each call, in order; so it is for a turn that neither calls nor is called.
-    fn has_answers_in_order(&self) -> bool {
-        self.run.len() == self.calls.len()
-            && self
-                .run
-                .iter()
-                .zip(&self.calls)
-                .all(|((_, result), (_, call))| is_answer(result, call))
-    }
-
-    /// The same for any run.
-    #[cold]
-    fn close_turn_slowly(&mut self) {
-        let (answers, _) = match_run(
-            &self
-                .calls
-                .iter()
-                .rev()
-                .map(|(_, tie)| tie)
-                .collect::<Vec<_>>(),
-            &self
-                .run
-                .iter()
-                .rev()
-                .map(|(_, tie)| tie)
-                .collect::<Vec<_>>(),
-        );
-        for ((_, result), answer) in self.run.iter().rev().zip(answers) {
-            if answer.is_none() {
-                self.pending.extend(keys(result));
-            }
-        }
-        // A call of an id, answered or not, hides every older one from the results behind it.
-        for key in self.calls.iter().flat_map(|(_, call)| keys(call)) {
-            self.pending.remove(&key);
-        }
-        // Results within the turn come before any of its calls opens an id anew; what no call of an older message of the turn
-        // is left for needs one from outside.
-        let mut left: Vec<&(usize, Tie<T>)> = self.calls.iter().rev().collect();
-        for (at, result) in self.inner.iter().rev() {
-            let own = left
-                .iter()
-                .position(|(call_at, call)| call_at < at && is_answer(result, call));
-            match own {
-                Some(call) => drop(left.remove(call)),
-                None => self.pending.extend(keys(result)),
-            }
-        }
-        self.take_run();
-        let mut calls = std::mem::take(&mut self.calls).into_iter().peekable();
-        let mut inner = std::mem::take(&mut self.inner).into_iter().peekable();
-        for at in std::mem::take(&mut self.turn) {
-            let before = self.stretch.len();
-            let turn = Turn::Model;
-            while let Some((_, tie)) = calls.next_if(|(of, _)| *of == at) {
-                self.stretch.push(Step {
-                    at,
-                    turn,
-                    tie: Some(Side::Call(tie)),
-                });
-            }
-            while let Some((_, tie)) = inner.next_if(|(of, _)| *of == at) {
-                self.stretch.push(Step {
-                    at,
-                    turn,
-                    tie: Some(Side::Result(tie)),
-                });
-            }
-            if self.stretch.len() == before {
-                self.stretch.push(Step {
-                    at,
-                    turn,
-                    tie: None,
-                });
-            }
-        }
-        self.settle_if_closed();
-    }
-
-    /// Puts the run into the stretch.
-    fn take_run(&mut self) {
-        let turn = Turn::Result;
-        for (at, tie) in self.run.drain(..) {
-            self.stretch.push(Step {
-                at,
-                turn,
-                tie: Some(Side::Result(tie)),
-            });
-        }
-    }
-
-    fn settle_if_closed(&mut self) {
-        if self.pending.is_empty() {
-            self.settle();
-        }
-    }
-
-    /// Says that there is no older message: what is still open is settled as it stands.
-    pub(crate) fn finish(&mut self) {
-        self.close_turn();
-        self.take_run();
-        if !self.stretch.is_empty() {
-            self.settle();
-        }
-    }
-
-    /// Turns the open stretch into boundaries.
-    fn settle(&mut self) {
-        self.stretch.reverse();
-        let found = boundaries(&self.stretch, self.merges);
-        self.boundaries.extend(found.into_iter().rev());
-        self.stretch.clear();
-        self.pending.clear();
-    }
-}
-
-/// Boundaries of a stretch, oldest first; its first message is one.
-fn boundaries<T: Text>(steps: &[Step<T>], merges: bool) -> Vec<usize> {
-    let pairing = pair(steps, merges);
-    // For each step, the latest message with a result that is welded to a call at or before it.
-    let mut welded_to = vec![0; steps.len()];
-    for (step, answer) in steps.iter().zip(&pairing.answers) {
-        if let Answer::Late(call) = *answer {
-            welded_to[call] = welded_to[call].max(step.at);
-        }
-    }
-    let mut weld = 0;
-    let mut found = Vec::new();
-    let mut before: Option<&Step<T>> = None;
-    for (step, &reach) in steps.iter().zip(&welded_to) {
-        let is_first_step = before.is_none_or(|before| before.at != step.at);
-        let goes_on = merges
-            && step.turn == Turn::Model
-            && before.is_some_and(|before| before.turn == Turn::Model);
-        if is_first_step
-            && (before.is_none() || (step.at > weld && step.turn != Turn::Result && !goes_on))
-        {
-            found.push(step.at);
-        }
-        weld = weld.max(reach);
-        before = Some(step);
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
 
+    use super::backward::boundaries;
     use super::*;
 
     #[derive(Clone, Debug)]
@@ -542,14 +182,17 @@ mod tests {
         }
 
         fn tie(&mut self) -> Tie<Id> {
-            match self.below(8) {
+            match self.below(10) {
                 0 => Tie::new(Family::Legacy, None),
                 1 => Tie {
-                    family: Family::LocalShell,
-                    id: Some(self.id()),
                     alias: Some(self.id()),
+                    ..Tie::new(Family::LocalShell, Some(self.id()))
                 },
-                2 => Tie::new(Family::Tool, None),
+                2 => Tie {
+                    caller: Some((Family::Tool, self.id())),
+                    ..Tie::new(Family::Tool, Some(self.id()))
+                },
+                3 => Tie::new(Family::Tool, None),
                 _ => Tie::new(Family::Tool, Some(self.id())),
             }
         }

@@ -16,7 +16,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 from .cap import cap, cap_thena, chars_capped
-from .edit import edit_message, says_first, text_to_fold_into
+from .edit import apply_plan, edit_message, says_first, text_to_fold_into
 from .errors import BudgetError, OptionError
 from .figures import DEFAULT, Figures, resolve
 from .meter import Meter, Tokenizer, limit_memory, memory_limits
@@ -70,8 +70,6 @@ class Window:
 
     def trim(self, messages: Any, tools: Any, system: Any) -> Trimmed:
         """Plans, and builds what was planned."""
-        from .edit import apply_plan
-
         # Read once, so that a tokenizer that changes the history meanwhile does no harm.
         history = read_history(messages)
         plan = self.plan(history, tools, system)

@@ -345,7 +345,9 @@ impl<'a, H: History> Walk<'a, H> {
                 return Ok(Some(self.unread() + 1));
             }
         }
-        Ok(None)
+        // Where nothing is cut nothing is stripped.
+        let whole = self.base + self.suffix(self.head);
+        Ok((!whole.is_within(most)).then_some(self.head))
     }
 
     /// Finds and reads the newest group: the last boundary that is not at a system message.

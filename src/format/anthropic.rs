@@ -56,7 +56,7 @@ impl Wire for Anthropic {
             return Err(ReadError::Misfit(misfit(
                 "content",
                 Some(&content),
-                "a string or a list of blocks",
+                "a string, a list of blocks or null",
             )));
         };
         let turn = turn_of(role, role == Role::User && has_result(Some(&content))?);
@@ -125,7 +125,7 @@ const fn turn_of(role: Role, has_result: bool) -> Turn {
 /// Whether a content holds a result of a tool that the client ran.
 fn has_result<V: Value>(content: Option<&V>) -> Result<bool, Foreign> {
     for block in records(content) {
-        if kind(&block)? == Some(Kind::Result) {
+        if kind(&block)? == Some(Kind::Result(Family::Tool)) {
             return Ok(true);
         }
     }
@@ -135,22 +135,27 @@ fn has_result<V: Value>(content: Option<&V>) -> Result<bool, Foreign> {
 /// Blocks that call or answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Call,
-    Result,
-    ServerCall,
-    ServerResult,
+    Call(Family),
+    Result(Family),
 }
 
 impl Kind {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
-            "tool_use" => Self::Call,
-            "tool_result" => Self::Result,
-            "server_tool_use" | "mcp_tool_use" => Self::ServerCall,
-            name if name.ends_with("_tool_result") => Self::ServerResult,
+            "tool_use" => Self::Call(Family::Tool),
+            "server_tool_use" => Self::Call(Family::Server),
+            "mcp_tool_use" => Self::Call(Family::Mcp),
+            "tool_result" => Self::Result(Family::Tool),
+            "mcp_tool_result" => Self::Result(Family::Mcp),
+            name if name.ends_with("_tool_result") => Self::Result(Family::Server),
             _ => return None,
         })
     }
+}
+
+/// Whether a block of a result may be shortened, if it has a text: all but what shows or finds something.
+fn is_text_block(kind: &str) -> bool {
+    !matches!(kind, "image" | "document" | "search_result")
 }
 
 /// What a block calls or answers, if it does.
@@ -162,38 +167,27 @@ fn kind<V: Value>(block: &V) -> Result<Option<Kind>, Foreign> {
         .and_then(|kind| Kind::of(&kind)))
 }
 
-/// The tie of a block into `links`, where it stands in a turn in which it counts.
+/// The tie of a block into `links`, where it stands on the side that gives it.
 fn link<V: Value>(block: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
     match (kind(block)?, turn) {
-        (Some(Kind::Call), Turn::Model) => {
-            links
-                .calls
-                .push(Tie::new(Family::Tool, id_at(block, Key::Id)?));
-        }
-        (Some(Kind::ServerCall), Turn::Model) => {
-            links
-                .calls
-                .push(Tie::new(Family::Server, id_at(block, Key::Id)?));
-        }
-        (Some(Kind::Result), Turn::Result) => {
-            links
-                .results
-                .push(Tie::new(Family::Tool, id_at(block, Key::ToolUseId)?));
-        }
-        (Some(Kind::ServerResult), Turn::Model) => {
-            let result = Tie::new(Family::Server, id_at(block, Key::ToolUseId)?);
-            // A provider answers its own calls within the message.
-            let own = links.calls.iter().rposition(|call| {
-                call.family == Family::Server
-                    && match (&call.id, &result.id) {
-                        (Some(call), Some(result)) => crate::value::Text::same(call, result),
-                        _ => true,
-                    }
+        (Some(Kind::Call(family)), Turn::Model) => {
+            let caller = block.get(Key::Caller)?.filter(Value::is_record);
+            let caller = match caller {
+                Some(caller) => id_at(&caller, Key::ToolId)?,
+                None => None,
+            };
+            links.calls.push(Tie {
+                caller: caller.map(|id| (Family::Server, id)),
+                ..Tie::new(family, id_at(block, Key::Id)?)
             });
-            match own {
-                Some(call) => drop(links.calls.remove(call)),
-                None => links.results.push(result),
-            }
+        }
+        (Some(Kind::Result(Family::Tool)), Turn::Result) => {
+            let id = id_at(block, Key::ToolUseId)?;
+            links.results.push(Tie::new(Family::Tool, id));
+        }
+        (Some(Kind::Result(family)), Turn::Model) if family != Family::Tool => {
+            let result = Tie::new(family, id_at(block, Key::ToolUseId)?);
+            links.settle(result);
         }
         _ => {}
     }

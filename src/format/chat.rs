@@ -151,7 +151,9 @@ fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadE
             observation::read(content, role, sink)?;
         } else {
             let beside_calls = role == Role::Assistant && tool_calls.is_some();
-            parts::content(content, beside_calls, sink.how.auto, sink.meter)?;
+            // Calls tell the format, whatever else is there.
+            let auto = sink.how.auto && tool_calls.is_none() && function_call.is_none();
+            parts::content(content, beside_calls, auto, sink.meter)?;
         }
     }
     let meter = &mut *sink.meter;

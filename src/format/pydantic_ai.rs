@@ -115,10 +115,10 @@ impl Wire for PydanticAi {
     fn inspect<V: Value>(
         message: &V,
         turn: Turn,
-        links: &Links<V::Text>,
+        _links: &Links<V::Text>,
         flaws: &mut Vec<Flaw>,
     ) -> Result<Marks, Foreign> {
-        inspect::inspect(message, turn, links, flaws)
+        inspect::inspect(message, turn, flaws)
     }
 
     fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {

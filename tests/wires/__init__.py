@@ -1,1 +1,4 @@
-"""Histories of every wire format, and judges of them that know nothing of backcut: one module a format."""
+"""Support for the wire formats: for each an independent judge, a writer of sound histories, damage, sizes.
+
+Written from the rules of the providers alone. Nothing of backcut is imported.
+"""

@@ -14,7 +14,7 @@ from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
 from . import anthropic, openai_chat, pydantic_ai
 from .common import Facts, Outline
-from .detect import detect, shape
+from .detect import detect, part_shapes, shape
 
 __all__ = ["CODES", "Format", "Reader", "detect", "named"]
 
@@ -127,7 +127,7 @@ class Reader:
         try:
             return self.format.outline(message, index)
         except FormatError:
-            self.refuse_other(message, index)
+            self._refuse(shape(message), index)
             raise
 
     def outlines(self, history: Sequence[Any]) -> list[Outline]:
@@ -135,13 +135,14 @@ class Reader:
         return [self.outline(message, index) for index, message in enumerate(history)]
 
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
-        """All that counts of a message."""
-        self.refuse_other(message, index)
-        return self.format.read(message, index, outline, names=names)
+        """All that counts of a message; a part that another format has is refused."""
+        facts = self.format.read(message, index, outline, names=names)
+        for form in part_shapes(message):
+            self._refuse(form, index)
+        return facts
 
-    def refuse_other(self, message: Any, index: int) -> None:
-        """Refuses a message of another format than was detected. One that was asked for is taken at its word."""
-        other = shape(message) if self._decisive is not None else None
-        if other is not None and other != self.format.name:
-            both = f"messages[{index}] looks like {other}, messages[{self._decisive}] like {self.format.name}"
+    def _refuse(self, other: str | None, index: int) -> None:
+        """Refuses another format than the one that the shape of the history told. One that was asked for is taken at its word."""
+        if self._decisive is not None and other is not None and other != self.format.name:
+            both = f"messages[{index}] looks like {other}, the messages before it like {self.format.name}"
             raise OptionError("format", "auto", f'{both}; say which with format="..."')

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .common import get, readable
 
-__all__ = ["detect", "shape"]
+__all__ = ["detect", "part_shapes", "shape"]
 
 _PI_ROLES = ("toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
 _PI_ENTRIES = ("session", "model_change", "thinking_level_change", "branch_summary", "custom_message", "label", "session_info")
@@ -45,11 +45,18 @@ def shape(message: Any) -> str | None:
     if not readable(message):
         return None
     form = _of_message(message)
-    if form is not None:
-        return form
+    return form if form is not None else next(part_shapes(message), None)
+
+
+def part_shapes(message: Any) -> Iterator[str]:
+    """The formats that its parts belong to. Chat Completions tells by its calls and results, whatever stands beside them."""
+    if get(message, "role") in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
+        return
     content = get(message, "content")
-    parts = content if isinstance(content, (list, tuple)) else ()
-    return next((form for part in parts if readable(part) and (form := _of_part(part)) is not None), None)
+    for part in content if isinstance(content, (list, tuple)) else ():
+        form = _of_part(part) if readable(part) else None
+        if form is not None:
+            yield form
 
 
 def _of_message(message: Any) -> str | None:

@@ -66,8 +66,7 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
             return
         call.answered = True
         pairing.welds.append((call.at, at))
-        # A provider gives its own results when it has them; and the result of one that has called waits for what it called.
-        if not call.has_called and tie.family not in ("server", "mcp"):
+        if not call.has_called:  # else its result had to wait for what it called
             pairing.late.setdefault(at, []).append((call.at, tie.id))
 
     at = 0

@@ -1,13 +1,20 @@
 //! What a content block costs.
 
-use super::{Kind, link};
+use super::{Kind, is_text_block, link};
 use crate::cost::{Media, place};
-use crate::error::ReadError;
+use crate::error::{Foreign, ReadError};
 use crate::facts::Turn;
 use crate::format::observation::Observation;
-use crate::format::{Sink, media, misfit, part_text, records, string, text_at, text_or_json};
+use crate::format::{Sink, media, misfit, part_text, records, string_at, text_at, text_or_json};
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
+
+const TEXT_OR_BLOCK: &str = "a string or a mapping";
+const STRING_OR_NULL: &str = "a string or null";
+
+/// What a provider's own tool says in a result, and what of it is encrypted.
+const SAID: [Key; 5] = [Key::Text, Key::Title, Key::Url, Key::Stdout, Key::Stderr];
+const ENCRYPTED: [Key; 2] = [Key::EncryptedContent, Key::EncryptedStdout];
 
 /// Reads block `k` of a message.
 pub(super) fn read<V: Value>(
@@ -19,134 +26,214 @@ pub(super) fn read<V: Value>(
     if let Some(text) = block.text() {
         return Ok(sink.meter.text(&text)?);
     }
-    let at = |inner: &'static str| move || place("content", k) + inner;
+    let at = || place("content", k);
     if !block.is_record() {
-        let expected = "a string or a block";
-        return Err(ReadError::Misfit(misfit(at("")(), Some(block), expected)));
+        return Err(ReadError::Misfit(misfit(at(), Some(block), TEXT_OR_BLOCK)));
     }
     let kind = block.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let kind = kind.as_deref().unwrap_or_default();
     match Kind::of(kind) {
-        Some(Kind::Call | Kind::ServerCall) => {
-            sink.meter.call(text_at(block, Key::Name)?.as_ref())?;
+        Some(Kind::Call(_)) => {
+            string_at(block, at, Key::Id, STRING_OR_NULL)?;
+            let name = string_at(block, at, Key::Name, "a string")?;
+            sink.meter.call(name.as_ref())?;
             if let Some(input) = block.get(Key::Input)? {
-                sink.meter.text(&text_or_json(&input, at(".input"))?)?;
+                sink.meter
+                    .text(&text_or_json(&input, || at() + ".input")?)?;
             }
         }
-        Some(Kind::Result) => {
+        Some(Kind::Result(family)) => {
+            string_at(block, at, Key::ToolUseId, STRING_OR_NULL)?;
             sink.meter.result();
             if let Some(content) = block.get(Key::Content)? {
-                result(&content, k, sink)?;
+                if family == crate::facts::Family::Tool {
+                    result(&content, k, sink)?;
+                } else {
+                    server_result(&content, sink)?;
+                }
             }
         }
-        Some(Kind::ServerResult) => {
-            sink.meter.result();
-            if let Some(content) = block.get(Key::Content)? {
-                sink.meter.text(&text_or_json(&content, at(".content"))?)?;
-            }
+        None if kind == "thinking" || kind == "redacted_thinking" => {
+            thinking(block, k, kind, sink)?;
         }
-        None => return other(block, kind, k, sink),
+        None => return shown(block, kind, at, sink),
     }
     link(block, turn, sink.links)?;
     Ok(())
 }
 
-/// A block that neither calls nor answers.
-fn other<V: Value>(
+/// Thinking is bound to what stands before it by a signature, or is sealed whole.
+fn thinking<V: Value>(
+    block: &V,
+    k: usize,
+    kind: &str,
+    sink: &mut Sink<'_, '_, V>,
+) -> Result<(), ReadError> {
+    let sealed = if kind == "thinking" {
+        Key::Signature
+    } else {
+        Key::Data
+    };
+    let read = |sink: &mut Sink<'_, '_, V>| {
+        if kind == "thinking" {
+            let at = || place("content", k);
+            if let Some(text) = string_at(block, at, Key::Thinking, STRING_OR_NULL)? {
+                sink.meter.text(&text)?;
+            }
+        }
+        if let Some(sealed) = text_at(block, sealed)? {
+            sink.meter.opaque(&sealed)?;
+        }
+        Ok(())
+    };
+    sink.thinking(|| to![Key::Content, k], read)
+}
+
+/// A block that says or shows something by itself.
+fn shown<V: Value>(
     block: &V,
     kind: &str,
-    k: usize,
+    at: impl Fn() -> String,
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<(), ReadError> {
     match kind {
         "text" => {
-            let at = || place("content", k) + ".text";
-            match block.get(Key::Text)? {
-                Some(text) => sink.meter.text(&string(&text, at, "a string")?)?,
-                None => {
-                    return Err(ReadError::Misfit(misfit::<V>(at(), None, "a string")));
-                }
-            }
-        }
-        "thinking" => {
-            let signature = text_at(block, Key::Signature)?.filter(|it| it.chars() > 0);
-            let signed = signature.is_some();
-            let read = |sink: &mut Sink<'_, '_, V>| {
-                if let Some(text) = text_at(block, Key::Thinking)? {
-                    sink.meter.text(&text)?;
-                }
-                if let Some(signature) = &signature {
-                    sink.meter.opaque(signature)?;
-                }
-                Ok(())
+            let Some(text) = string_at(block, &at, Key::Text, "a string")? else {
+                let path = at() + ".text";
+                return Err(ReadError::Misfit(misfit::<V>(path, None, "a string")));
             };
-            if signed {
-                sink.thinking(|| to![Key::Content, k], read)?;
-            } else {
-                read(sink)?;
+            sink.meter.text(&text)?;
+        }
+        "image" => image(block, sink)?,
+        "document" => document(block, sink)?,
+        "search_result" => {
+            said(block, &[Key::Title, Key::Source], sink)?;
+            content_texts(block, sink)?;
+        }
+        "compaction" => {
+            content_texts(block, sink)?;
+            if let Some(secret) = text_at(block, Key::EncryptedContent)? {
+                sink.meter.opaque(&secret)?;
             }
         }
-        "redacted_thinking" => sink.thinking(
-            || to![Key::Content, k],
-            |sink| {
-                if let Some(data) = text_at(block, Key::Data)? {
-                    sink.meter.opaque(&data)?;
+        _ => {
+            for key in [Key::Text, Key::Thinking] {
+                if let Some(text) = text_at(block, key)? {
+                    return Ok(sink.meter.text(&text)?);
                 }
-                Ok(())
-            },
-        )?,
-        "image" | "document" | "file" | "container_upload" | "video" => shown(block, kind, sink)?,
-        _ => texts(block, sink)?,
+            }
+            content_texts(block, sink)?;
+        }
     }
     Ok(())
 }
 
-/// A picture or a document: one of plain text, or of blocks, costs its texts.
-fn shown<V: Value>(block: &V, kind: &str, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError> {
-    let source = block.get(Key::Source)?.filter(Value::is_record);
-    if let Some(source) = source.as_ref().filter(|_| kind == "document") {
-        let of = source.get(Key::Type)?;
-        match of.as_ref().and_then(Value::word).as_deref() {
-            Some("text") => {
-                if let Some(text) = text_at(source, Key::Data)? {
-                    sink.meter.text(&text)?;
-                }
-                return Ok(());
-            }
-            Some("content") => return texts(source, sink),
-            _ => {}
-        }
-    }
-    if sink.meter.wants_media() {
-        sink.meter.media(match media::Kind::of(kind) {
-            Some(kind) => media::read(block, kind)?,
-            None => Media::File,
-        });
-    }
-    Ok(())
-}
-
-/// The texts of a block that nobody knows: its `text`, else its `content`, a string or blocks.
-fn texts<V: Value>(block: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError> {
-    if let Some(text) = text_at(block, Key::Text)? {
-        return Ok(sink.meter.text(&text)?);
-    }
-    let Some(content) = block.get(Key::Content)? else {
-        return Ok(());
-    };
-    if let Some(text) = content.text() {
-        return Ok(sink.meter.text(&text)?);
-    }
-    for inner in records(Some(&content)) {
-        if let Some(text) = text_at(&inner, Key::Text)? {
+/// The texts under some keys.
+fn said<V: Value>(record: &V, keys: &[Key], sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
+    for &key in keys {
+        if let Some(text) = text_at(record, key)? {
             sink.meter.text(&text)?;
         }
     }
     Ok(())
 }
 
-/// The content of a result: a string, or blocks of which a cap may shorten the texts.
+/// The texts of a `content`: a string, or the texts of its blocks.
+fn content_texts<V: Value>(record: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
+    let Some(content) = record.get(Key::Content)? else {
+        return Ok(());
+    };
+    if let Some(text) = content.text() {
+        return sink.meter.text(&text);
+    }
+    for inner in records(Some(&content)) {
+        said(&inner, &[Key::Text], sink)?;
+    }
+    Ok(())
+}
+
+fn image<V: Value>(block: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
+    if sink.meter.wants_media() {
+        sink.meter.media(media::read(block, media::Kind::Image)?);
+    }
+    Ok(())
+}
+
+/// A document: its title and context, and what its source holds as text; any other is a file.
+fn document<V: Value>(block: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
+    said(block, &[Key::Title, Key::Context], sink)?;
+    let source = block.get(Key::Source)?.filter(Value::is_record);
+    if let Some(source) = &source {
+        let kind = source.get(Key::Type)?;
+        match kind.as_ref().and_then(Value::word).as_deref() {
+            Some("text") => {
+                if let Some(text) = text_at(source, Key::Data)? {
+                    return sink.meter.text(&text);
+                }
+            }
+            Some("content") => {
+                content_texts(source, sink)?;
+                for inner in records(source.get(Key::Content)?.as_ref()) {
+                    let kind = inner.get(Key::Type)?;
+                    if kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "image")) {
+                        image(&inner, sink)?;
+                    }
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+    }
+    sink.meter.media(Media::File);
+    Ok(())
+}
+
+/// What the provider's tool gave back: the texts in it and, one level down, in what it holds.
+fn server_result<V: Value>(content: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
+    if let Some(text) = content.text() {
+        return sink.meter.text(&text);
+    }
+    for item in items(content) {
+        result_texts(&item, sink)?;
+        let Some(within) = item.get(Key::Content)? else {
+            continue;
+        };
+        if let Some(text) = within.text() {
+            sink.meter.text(&text)?;
+        }
+        for inner in items(&within) {
+            let kind = inner.get(Key::Type)?;
+            if kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "document")) {
+                document(&inner, sink)?;
+            } else {
+                result_texts(&inner, sink)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The records of a list, or the one record.
+fn items<V: Value>(content: &V) -> Vec<V> {
+    if content.is_record() {
+        vec![content.clone()]
+    } else {
+        records(Some(content)).collect()
+    }
+}
+
+fn result_texts<V: Value>(item: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
+    said(item, &SAID, sink)?;
+    for key in ENCRYPTED {
+        if let Some(secret) = text_at(item, key)? {
+            sink.meter.opaque(&secret)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the client's tool gave back: a string, or blocks whose texts share a cap.
 fn result<V: Value>(content: &V, k: usize, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError> {
     if let Some(text) = content.text() {
         return match sink.cap() {
@@ -175,30 +262,23 @@ fn observe<V: Value>(
 ) -> Result<(), ReadError> {
     for i in 0..content.list().unwrap_or(0) {
         let Some(block) = content.item(i) else { break };
-        if block.text().is_none() && !block.is_record() {
-            return Err(ReadError::Misfit(misfit(
-                place(&(place("content", k) + ".content"), i),
-                Some(&block),
-                "a string or a block",
-            )));
+        let at = || place(&(place("content", k) + ".content"), i);
+        if let Some(text) = block.text() {
+            observation.text(to![Key::Content, k, Key::Content, i], text, true);
+            continue;
         }
-        let text = part_text(&block)?;
-        match text {
-            Some(text) if block.text().is_some() => {
-                observation.text(to![Key::Content, k, Key::Content, i], text, true);
-            }
-            Some(text) => {
+        if !block.is_record() {
+            return Err(ReadError::Misfit(misfit(at(), Some(&block), TEXT_OR_BLOCK)));
+        }
+        let kind = block.get(Key::Type)?;
+        let kind = kind.as_ref().and_then(Value::word);
+        let kind = kind.as_deref().unwrap_or_default();
+        match part_text(&block)? {
+            Some(text) if is_text_block(kind) => {
                 let path = to![Key::Content, k, Key::Content, i, Key::Text];
                 observation.text(path, text, true);
             }
-            None => {
-                let kind = block.get(Key::Type)?;
-                let kind = kind.as_ref().and_then(Value::word);
-                match kind.as_deref().unwrap_or_default() {
-                    kind @ ("image" | "document" | "file" | "video") => shown(&block, kind, sink)?,
-                    _ => texts(&block, sink)?,
-                }
-            }
+            _ => shown(&block, kind, at, sink)?,
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! What Anthropic refuses beside missing pairs.
 
 use crate::error::Foreign;
-use crate::facts::{Links, Turn};
-use crate::format::{Flaw, Marks, Seen, first_not_user, records, repeated_ids, text_at};
+use crate::facts::{Family, Links, Turn};
+use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
 use crate::value::{Key, Text, Value};
 
 use super::{Kind, kind};
@@ -17,7 +17,7 @@ const MOST_CACHE_MARKS: Marks = 4;
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
-    links: &Links<V::Text>,
+    _links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let Some(content) = message.get(Key::Content)? else {
@@ -43,7 +43,7 @@ pub(super) fn inspect<V: Value>(
         cache_marks += Marks::from(block.get(Key::CacheControl)?.is_some());
         let kind = kind(&block)?;
         let key = match kind {
-            Some(Kind::Call | Kind::ServerCall) => Key::Id,
+            Some(Kind::Call(_)) => Key::Id,
             Some(_) => Key::ToolUseId,
             None => {
                 behind_other = true;
@@ -54,8 +54,8 @@ pub(super) fn inspect<V: Value>(
                 continue;
             }
         };
-        let is_result = kind == Some(Kind::Result);
-        misplaced |= is_result == (turn == Turn::Model);
+        let is_result = kind == Some(Kind::Result(Family::Tool));
+        misplaced |= is_result == (turn == Turn::Model) || turn.is_system();
         before_result |= is_result && behind_other;
         match text_at(&block, key)?.filter(|id| id.chars() > 0) {
             None => without_id = true,
@@ -83,11 +83,6 @@ pub(super) fn inspect<V: Value>(
     if !odd_ids.is_empty() {
         let message = "an id has characters other than letters, digits, _ and -";
         flaws.push(Flaw::with("invalid_id", message, odd_ids));
-    }
-    let again = repeated_ids(links);
-    if !again.is_empty() {
-        let message = "two of its calls have the same id";
-        flaws.push(Flaw::with("duplicate_id", message, again));
     }
     Ok(cache_marks)
 }

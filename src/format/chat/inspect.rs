@@ -3,7 +3,7 @@
 use super::clones;
 use crate::error::Foreign;
 use crate::facts::{Family, Links, Tie, Turn};
-use crate::format::{Flaw, Marks, repeated_ids};
+use crate::format::{Flaw, Marks};
 use crate::value::{Key, Text, Value};
 
 /// The flaws of a message, in the order of the table in `docs/rules.md`, section 9.
@@ -35,11 +35,6 @@ pub(super) fn inspect<V: Value>(
             .filter(|call| call.family == Family::Tool);
         if tools.any(|call| call.id.is_none()) {
             flaw("missing_id", "a call has no id");
-        }
-        let ids = repeated_ids(links);
-        if !ids.is_empty() {
-            let message = "two of its calls have the same id";
-            flaws.push(Flaw::with("duplicate_id", message, ids));
         }
     }
     let mut flaw = |code, message| flaws.push(Flaw::new(code, message));

@@ -19,13 +19,12 @@ pub(super) fn read<V: Value>(
         Shorten::Thena(_) if role != Role::Tool => None,
         _ => sink.cap(),
     };
-    let auto = sink.how.auto;
     // The common case needs no list of texts: nothing is shortened, or a single text is short enough.
     let short = |most| content.text().is_some_and(|text| text.chars() <= most);
     if most.is_none_or(short) {
-        return parts::content(content, false, auto, sink.meter);
+        return parts::content(content, false, false, sink.meter);
     }
-    sink.observation(|observation, sink| parts::observe(content, observation, auto, sink.meter))
+    sink.observation(|observation, sink| parts::observe(content, observation, sink.meter))
 }
 
 /// Characters of a message's content alone, and its cap, by `ThenaJS`'s rules.

@@ -2,13 +2,13 @@
 
 use super::clones;
 use crate::cost::{Meter, place};
-use crate::error::{Between, ReadError};
+use crate::error::ReadError;
 use crate::format::observation::Observation;
-use crate::format::{Format, detect, media, misfit, part_text, string};
+use crate::format::{Format, media, misfit, part_text, refuse_foreign, string};
 use crate::plan::to;
 use crate::value::{Key, Value};
 
-/// Meters a content. `beside_calls`: the message has `tool_calls`.
+/// Meters a content. `beside_calls`: the message has `tool_calls`. `auto`: a part of another format is refused.
 pub(super) fn content<V: Value>(
     content: &V,
     beside_calls: bool,
@@ -31,7 +31,6 @@ pub(super) fn content<V: Value>(
 pub(super) fn observe<V: Value>(
     content: &V,
     observation: &mut Observation<V::Text>,
-    auto: bool,
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(), ReadError> {
     if let Some(text) = content.text() {
@@ -55,13 +54,11 @@ pub(super) fn observe<V: Value>(
                 // The text that a picture carries shares the cap and costs nothing, cut or not.
                 let is_media = media::is_media(&part)?;
                 if is_media {
-                    one(&part, k, false, auto, meter)?;
-                } else {
-                    refuse_foreign(&part, auto)?;
+                    one(&part, k, false, false, meter)?;
                 }
                 observation.text(to![Key::Content, k, Key::Text], text, !is_media);
             }
-            None => one(&part, k, false, auto, meter)?,
+            None => one(&part, k, false, false, meter)?,
         }
     }
     Ok(())
@@ -106,6 +103,9 @@ fn one<V: Value>(
             None => Err(ReadError::Misfit(misfit::<V>(path(), None, "a string"))),
         }
     };
+    if auto && kind.as_deref() != Some("text") {
+        refuse_foreign(part, Format::OpenaiChat)?;
+    }
     if kind.as_deref() == Some("document")
         && let Some(document) = clones::document(part)?
     {
@@ -123,23 +123,10 @@ fn one<V: Value>(
         // The call stands in tool_calls as well and is counted there.
         Some("tool_use") if beside_calls => {}
         _ => {
-            refuse_foreign(part, auto && !beside_calls)?;
             unknown(part, meter)?;
         }
     }
     Ok(())
-}
-
-/// Refuses a part that another format has, where nobody said which format it is.
-fn refuse_foreign<V: Value>(part: &V, auto: bool) -> Result<(), ReadError> {
-    if !auto {
-        return Ok(());
-    }
-    let before = Format::OpenaiChat;
-    match detect::by_part(part)?.filter(|&format| format != before) {
-        Some(looks) => Err(ReadError::LooksLike(Between { looks, before })),
-        None => Ok(()),
-    }
 }
 
 /// Meters the texts of a part that nobody knows.

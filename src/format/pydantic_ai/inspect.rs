@@ -2,8 +2,8 @@
 
 use super::tied;
 use crate::error::Foreign;
-use crate::facts::{Links, Turn};
-use crate::format::{Flaw, Marks, Seen, id_at, records, repeated_ids};
+use crate::facts::Turn;
+use crate::format::{Flaw, Marks, Seen, id_at, records};
 use crate::value::{Key, Value};
 
 /// The request says nothing.
@@ -13,7 +13,6 @@ const EMPTY: Marks = 1;
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
-    links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let parts = message.get(Key::Parts)?;
@@ -23,11 +22,6 @@ pub(super) fn inspect<V: Value>(
     }
     if without_id {
         flaws.push(Flaw::new("missing_id", "a call or a result has no id"));
-    }
-    let again = repeated_ids(links);
-    if !again.is_empty() {
-        let message = "two of its calls have the same id";
-        flaws.push(Flaw::with("duplicate_id", message, again));
     }
     let none = parts.is_none_or(|parts| parts.list() == Some(0));
     let silent = turn != Turn::Model && none && id_at(message, Key::Instructions)?.is_none();
