@@ -283,7 +283,8 @@ def test_builtin_tools_are_settled_where_they_stand() -> None:
     asked, late = response(use("s", {}, "builtin-tool-call")), response(answer("s", "hits", "builtin-tool-return"))
     assert kept([user(), asked, user("r"), late, user("t"), said("y")], max_turns=3) == (4, 5)
     assert kept([user(), asked, user("r"), late, user("t"), said("y")], max_turns=5) == (4, 5)
-    assert codes(user(), asked, user("r"), late) == []
+    assert codes(user(), asked, user("r"), late) == [("late_result", 3)]
+    assert codes(user(), asked, late) == codes(user(), response(*asked["parts"], use("a")), result("a"), late) == []
     assert codes(user(), late) == [("orphan_result", 1)]
 
 
@@ -512,6 +513,7 @@ def test_a_kind_tells_the_format() -> None:
         (request(prompt(), None), "parts[1]", "NoneType", "a part"),
         (request(system(5)), "parts[0].content", "int", "a string or null"),  # type: ignore[arg-type]
         (user(5), "parts[0].content", "int", "a string or a list of strings and media"),
+        (user([None]), "parts[0].content[0]", "NoneType", "a string or a mapping"),
         (user(["x", 5]), "parts[0].content[1]", "int", "a string or a mapping"),
         (response(part("text", ["x"])), "parts[0].content", "list", "a string or null"),
         (response(part("thinking", 5)), "parts[0].content", "int", "a string or null"),

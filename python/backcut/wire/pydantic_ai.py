@@ -89,7 +89,7 @@ def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     for k, part in enumerate(parts):
         path: Path = ("parts", k)
         if not readable(part):
-            raise FormatError(index, where(path), found(part), "a part")
+            raise FormatError(index, where(path), type(part).__name__, "a part")
         pieces += _part(part, path, index, observations)
         observations += _result_family(part) == "tool"
     return Facts(outline, tuple(pieces), len(parts) > 0 and all(map(_is_bound, parts)))
@@ -148,7 +148,7 @@ def _prompt(content: Any, path: Path, index: int) -> Iterator[Piece]:
         if isinstance(item, str):
             yield Piece(place, item)
         elif not readable(item):
-            raise FormatError(index, where(place), found(item), "a string or a mapping")
+            raise FormatError(index, where(place), type(item).__name__, "a string or a mapping")
         elif (media := _media(item)) is not None:
             yield Piece(place, media=media)
         else:
