@@ -16,7 +16,7 @@ use crate::plan::PartCut;
 use crate::value::{Key, Text, Value};
 
 pub use detect::Known;
-pub(crate) use detect::{detect, hint};
+pub(crate) use detect::{Detected, detect, hint};
 pub(crate) use observation::Capped;
 pub(crate) use sink::{Lead, Reading, Shorten, Sink, Thinking};
 
