@@ -14,7 +14,7 @@ use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
 use crate::window::{Limits, Overflow, Size, Start};
-use walk::Walk;
+use walk::{Stripped, Walk};
 
 /// The text type of a history.
 pub(crate) type TextOf<H> = <<H as History>::Value as Value>::Text;
@@ -176,8 +176,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole =
-            task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
+        let whole = walk.is_whole(tail, task);
         let mut size = walk.base_of(tail, task)
             + if whole {
                 walk.suffix(tail)
@@ -281,7 +280,18 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        let stripped = walk.strip(chosen.tail);
+        let whole = walk.is_whole(chosen.tail, chosen.task);
+        let changed = if whole {
+            edits.first().map(|edit| edit.index)
+        } else {
+            Some(chosen.tail)
+        };
+        let stripped = changed.map_or_else(Stripped::default, |index| walk.strip(index));
+        let size = if whole {
+            chosen.size - stripped.saved
+        } else {
+            chosen.size
+        };
         merge(&mut edits, stripped.edits);
         if let Some(cuts) = lead {
             let lead = Edit {
@@ -332,15 +342,15 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: true,
+                window_trimmed: !whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),
                 task_dropped,
                 tools_truncated,
                 chars_capped,
-                chars_sent: chosen.size.chars,
-                tokens_sent: walk.counter.map(|_| chosen.size.tokens),
+                chars_sent: size.chars,
+                tokens_sent: walk.counter.map(|_| size.tokens),
                 first_changed: None,
                 over_budget,
                 thinking_invalidated: stripped.invalidated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -210,6 +211,10 @@ def test_made_histories_stay_sound(dress: str) -> None:
                 assert report.over_budget or (spent or 0) <= options[name], (seed, options)
 
 
+def planned(engine: Any, options: dict[str, Any], history: list[Any]) -> Any:
+    return engine_window(engine, options).plan(history, None, None)
+
+
 @needs_both
 @pytest.mark.parametrize("dress", wire.DRESSES)
 def test_core_and_twin_agree(dress: str) -> None:
@@ -221,7 +226,7 @@ def test_core_and_twin_agree(dress: str) -> None:
         options: dict[str, Any] = {"max_chars": random.randrange(1, 400), "on_overflow": "keep", "format": "openai-chat"}
         options |= random.choice([{}, {"tokenizer": "cheap"}, {"max_tokens": random.randrange(20, 300), "tokenizer": "cheap"}])
         options |= random.choice([{}, {"max_chars_per_tool": random.randrange(1, 40)}])
-        core, twin = (outcome(lambda engine=engine: engine_window(engine, options).plan(history, None, None)) for engine in (CORE, TWIN))
+        core, twin = (outcome(partial(planned, engine, options, history)) for engine in (CORE, TWIN))
         assert core == twin, (seed, options)
         if core[0] == "answer":
             assert same_messages(core[1].apply(history), twin[1].apply(history))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from enum import Enum
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -125,12 +126,12 @@ class Model:
     """As pydantic's are."""
 
     def model_dump(self, *, mode: str, by_alias: bool) -> dict[str, Any]:
-        assert mode == "json" and by_alias
+        assert (mode, by_alias) == ("json", True)
         return {"a": 1}
 
 
 PICTURE_URL = {"kind": "image-url", "url": "https://example.com/a.png"}
-NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -534,7 +535,9 @@ def test_objects_of_the_library() -> None:
     picture = messages.BinaryContent(png(8, 8), media_type="image/png")
     history = [
         messages.ModelRequest([messages.SystemPromptPart("rules"), messages.UserPromptPart(["look", picture])]),
-        messages.ModelResponse([messages.ThinkingPart("hm", signature="sig", provider_name="anthropic"), messages.ToolCallPart("f", {"x": 1}, "a")]),
+        messages.ModelResponse(
+            [messages.ThinkingPart("hm", signature="sig", provider_name="anthropic"), messages.ToolCallPart("f", {"x": 1}, "a")]
+        ),
         messages.ModelRequest([messages.ToolReturnPart("f", TEXT, "a")]),
         messages.ModelResponse([messages.TextPart("done")]),
         messages.ModelRequest([messages.UserPromptPart("next")]),
@@ -585,6 +588,10 @@ def test_sizes_are_the_judges() -> None:
         assert backcut.count(history, format="pydantic-ai", tokenizer=cheap) == 3 + wire.size_tokens(history, cheap), seed
 
 
+def planned(engine: Any, options: dict[str, Any], history: list[Any]) -> Any:
+    return engine_window(engine, options).plan(history, None, None)
+
+
 @needs_both
 def test_core_and_twin_agree() -> None:
     choices: dict[str, Callable[[Random], Any]] = {
@@ -608,7 +615,7 @@ def test_core_and_twin_agree() -> None:
         if not any(name in options for name in ("max_turns", "max_chars", "max_tokens")):
             options["max_chars"] = random.randrange(1, 400)
         options |= {"format": "pydantic-ai", "tokenizer": "cheap"}
-        core, twin = (outcome(lambda engine=engine: engine_window(engine, options).plan(history, None, None)) for engine in (CORE, TWIN))
+        core, twin = (outcome(partial(planned, engine, options, history)) for engine in (CORE, TWIN))
         assert core == twin, (seed, options)
         if core[0] == "answer":
             assert same_messages(core[1].apply(history), twin[1].apply(history))

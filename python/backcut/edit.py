@@ -178,10 +178,10 @@ def _edit(thing: Any, edits: list[tuple[tuple[str | int, ...], PartCut]], key: s
         items = [_edit(item, by_key[k], k) if k in by_key else item for k, item in enumerate(thing) if k not in gone]
         return _like(thing, items)
     for name, inner in by_key.items():
-        key: Any = str(name)
-        if isinstance(thing, Mapping) and key not in thing:  # a key that is no string, which paths know by its name
-            key = next((each for each in thing if str(each) == key), key)
-        thing = with_field(thing, key, _edit(get(thing, key), inner, name))
+        own: Any = str(name)
+        if isinstance(thing, Mapping) and own not in thing:  # a key that is no string, which paths know by its name
+            own = next((each for each in thing if str(each) == own), own)
+        thing = with_field(thing, own, _edit(get(thing, own), inner, name))
     return thing
 
 

@@ -56,6 +56,7 @@ struct Signed {
 }
 
 /// What of its signed thinking a change invalidates or removes.
+#[derive(Default)]
 pub(super) struct Stripped {
     /// Edits of the messages that lose a part, oldest first.
     pub edits: Vec<Edit>,
@@ -225,6 +226,11 @@ impl<'a, H: History> Walk<'a, H> {
     /// The cuts of the first message behind the head that leave what stays in the head, if anything does.
     pub fn lead(&self) -> Option<&[PartCut]> {
         self.lead.as_deref()
+    }
+
+    /// Whether a task and a tail are all of the body.
+    pub fn is_whole(&self, tail: usize, task: Option<usize>) -> bool {
+        task.unwrap_or(tail) == self.head && tail <= self.head + usize::from(task.is_some())
     }
 
     /// What every request costs that sends less than the body: `tail` is where its tail begins.
