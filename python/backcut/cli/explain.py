@@ -99,9 +99,8 @@ class _Case:
         """How a kept message is edited."""
         if index in self.leads:
             return "its system text alone"
-        if all(cut.dropped for cut in self.edits[index].cuts):
-            return "without its signed thinking"
-        return f"capped, was {number(self.sizes[index].chars)} chars"
+        how = "parts left out" if all(cut.dropped for cut in self.edits[index].cuts) else "capped"
+        return f"{how}, was {number(self.sizes[index].chars)} chars"
 
     def rows(self) -> list[_Row]:
         """The history in its order, the notice where it is sent."""
