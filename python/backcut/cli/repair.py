@@ -52,6 +52,6 @@ def _shown(rows: list[list[str]], many: bool, seen: int, changed: int) -> str:
     if many:
         summary = f"backcut: {number(seen)} conversations, {number(changed)} changed\n"
     else:
-        summary = f"backcut: {number(len(rows))} changes\n" if rows else "backcut: unchanged\n"
+        summary = f"backcut: {number(len(rows))} change{'s' if len(rows) > 1 else ''}\n" if rows else "backcut: unchanged\n"
     names = ["message", "action", "ids", "what was done"]
     return summary + (table(["line", *names] if many else names, rows, right="line message") if rows else "")
