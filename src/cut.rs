@@ -14,7 +14,7 @@ use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
 use crate::window::{Limits, Overflow, Size, Start};
-use walk::Walk;
+use walk::{Stripped, Walk};
 
 /// The text type of a history.
 pub(crate) type TextOf<H> = <<H as History>::Value as Value>::Text;
@@ -89,7 +89,14 @@ struct Candidate {
     task: Option<usize>,
     /// The user turn into which the notice is folded.
     fold: Option<usize>,
+    /// Whether the two are all of the body.
+    whole: bool,
     size: Size,
+}
+
+/// Whether a tail and its task are the whole body, which begins at `head`.
+fn leaves_nothing_out(tail: usize, task: Option<usize>, head: usize) -> bool {
+    tail == head || (task == Some(head) && tail == head + 1)
 }
 
 /// The search over a walk.
@@ -176,8 +183,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole =
-            task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
+        let whole = leaves_nothing_out(tail, task, walk.head);
         let mut size = walk.base
             + if whole {
                 walk.suffix(tail)
@@ -204,6 +210,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail,
             task,
             fold,
+            whole,
             size,
         }))
     }
@@ -247,6 +254,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail: newest,
             task: None,
             fold: None,
+            whole: newest == walk.head,
             size: walk.base + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
@@ -281,7 +289,17 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        let stripped = walk.strip(chosen.tail);
+        let changed = if chosen.whole {
+            edits.first().map(|edit| edit.index)
+        } else {
+            Some(chosen.tail)
+        };
+        let stripped = changed.map_or_else(Stripped::default, |index| walk.strip(index));
+        let size = if chosen.whole {
+            chosen.size - stripped.saved
+        } else {
+            chosen.size
+        };
         merge(&mut edits, stripped.edits);
         if let Some(cuts) = lead {
             let lead = Edit {
@@ -332,15 +350,15 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: true,
+                window_trimmed: !chosen.whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),
                 task_dropped,
                 tools_truncated,
                 chars_capped,
-                chars_sent: chosen.size.chars,
-                tokens_sent: walk.counter.map(|_| chosen.size.tokens),
+                chars_sent: size.chars,
+                tokens_sent: walk.counter.map(|_| size.tokens),
                 first_changed: None,
                 over_budget,
                 thinking_invalidated: stripped.invalidated,

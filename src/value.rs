@@ -94,6 +94,12 @@ keys! {
     ApprovalRequestId = "approval_request_id",
     Fingerprint = "fingerprint",
     FileData = "file_data",
+    Actions = "actions",
+    Execution = "execution",
+    Environment = "environment",
+    CallerId = "caller_id",
+    Reason = "reason",
+    Logs = "logs",
     // Gemini
     FunctionCallCamel = "functionCall",
     FunctionResponseCamel = "functionResponse",
@@ -116,6 +122,10 @@ keys! {
     FunctionDeclarations = "function_declarations",
     ParametersJsonSchemaCamel = "parametersJsonSchema",
     ParametersJsonSchema = "parameters_json_schema",
+    ToolCallCamel = "toolCall",
+    ToolCall = "tool_call",
+    ToolResponseCamel = "toolResponse",
+    ToolResponse = "tool_response",
     // Bedrock
     ToolUseIdCamel = "toolUseId",
     Json = "json",
@@ -131,6 +141,7 @@ keys! {
     CachePoint = "cachePoint",
     GuardContent = "guardContent",
     CitationsContent = "citationsContent",
+    SearchResult = "searchResult",
     ToolSpec = "toolSpec",
     InputSchemaCamel = "inputSchema",
     // Pi
@@ -148,6 +159,8 @@ keys! {
     Kwargs = "kwargs",
     InvalidToolCalls = "invalid_tool_calls",
     AdditionalKwargs = "additional_kwargs",
+    Extras = "extras",
+    Base64 = "base64",
     // pydantic-ai
     PartKind = "part_kind",
     ToolName = "tool_name",

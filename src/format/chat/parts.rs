@@ -3,7 +3,7 @@
 use crate::cost::{Meter, place};
 use crate::error::ReadError;
 use crate::format::observation::Observation;
-use crate::format::{Format, media, misfit, part_text, refuse_foreign, string};
+use crate::format::{Format, media, misfit, part_text, refuse_foreign, string, unknown_texts};
 use crate::plan::to;
 use crate::value::{Key, Value};
 
@@ -111,33 +111,7 @@ fn one<V: Value>(
         // The call stands in tool_calls as well and is counted there.
         Some("tool_use") if beside_calls => {}
         _ => {
-            unknown(part, meter)?;
-        }
-    }
-    Ok(())
-}
-
-/// Meters the texts of a part that nobody knows.
-fn unknown<V: Value>(part: &V, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
-    for key in [Key::Text, Key::Thinking] {
-        if let Some(text) = part.get(key)?.and_then(|value| value.text()) {
-            meter.text(&text)?;
-            return Ok(());
-        }
-    }
-    let Some(inner) = part.get(Key::Content)? else {
-        return Ok(());
-    };
-    if let Some(text) = inner.text() {
-        meter.text(&text)?;
-        return Ok(());
-    }
-    for item in (0..inner.list().unwrap_or(0))
-        .map_while(|k| inner.item(k))
-        .filter(Value::is_record)
-    {
-        if let Some(text) = item.get(Key::Text)?.and_then(|text| text.text()) {
-            meter.text(&text)?;
+            unknown_texts(part, meter)?;
         }
     }
     Ok(())
