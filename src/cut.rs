@@ -14,7 +14,7 @@ use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
 use crate::window::{Limits, Overflow, Size, Start};
-use walk::Walk;
+use walk::{Stripped, Walk};
 
 /// The text type of a history.
 pub(crate) type TextOf<H> = <<H as History>::Value as Value>::Text;
@@ -89,12 +89,9 @@ struct Candidate {
     task: Option<usize>,
     /// The user turn into which the notice is folded.
     fold: Option<usize>,
+    /// Whether the two are all of the body.
+    whole: bool,
     size: Size,
-}
-
-/// Whether a tail and its task are the whole body, which begins at `head`.
-fn leaves_nothing_out(tail: usize, task: Option<usize>, head: usize) -> bool {
-    tail == head || (task == Some(head) && tail == head + 1)
 }
 
 /// The search over a walk.
@@ -181,8 +178,8 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole = leaves_nothing_out(tail, task, walk.head);
-        let mut size = walk.base
+        let whole = walk.is_whole(tail, task);
+        let mut size = walk.base_of(tail, task)
             + if whole {
                 walk.suffix(tail)
             } else {
@@ -208,6 +205,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail,
             task,
             fold,
+            whole,
             size,
         }))
     }
@@ -251,7 +249,8 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail: newest,
             task: None,
             fold: None,
-            size: walk.base + walk.suffix_behind_a_cut(newest),
+            whole: newest == walk.head,
+            size: walk.base_of(newest, None) + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
         if walk.limits.on_overflow == Overflow::Raise
@@ -285,14 +284,13 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        // A task and the newest group may be all there is, and too much: then only a capped result invalidates thinking.
-        let whole = leaves_nothing_out(chosen.tail, chosen.task, walk.head);
-        let stripped = walk.strip(if whole {
-            edits.first().map_or(walk.len, |edit| edit.index)
+        let changed = if chosen.whole {
+            edits.first().map(|edit| edit.index)
         } else {
-            chosen.tail
-        });
-        let size = if whole {
+            Some(chosen.tail)
+        };
+        let stripped = changed.map_or_else(Stripped::default, |index| walk.strip(index));
+        let size = if chosen.whole {
             chosen.size - stripped.saved
         } else {
             chosen.size
@@ -347,7 +345,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: !whole,
+                window_trimmed: !chosen.whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),

@@ -151,7 +151,7 @@ class _Body:
 
     def thinking(self, at: int) -> tuple[PartCut, ...]:
         """What takes the signed thinking out of the message: nothing, unless its turn is completed."""
-        if at >= self._last_user:
+        if at >= self._last_user or self.facts(at).thinking_stays:
             return ()
         return tuple(PartCut(path, 0, 0, "", dropped=True) for path in self.facts(at).thinking)
 
@@ -220,7 +220,8 @@ class _Search:
         self.format = reader.format
         outlines = reader.outlines(history)
         self.head = next((index for index, outline in enumerate(outlines) if outline.turn != "system"), len(history))
-        self.head_role = outlines[self.head - 1].role if self.head else "system"
+        is_developer = self.head > 0 and outlines[self.head - 1].role == "developer"
+        self.head_role = "developer" if is_developer else "system"
         self.meter = Meter(window.tokenizer, window.figures, window.max_tokens) if window.tokenizer is not None else None
         self.fixed_tokens = window.figures.reply + self.meter.tools(tools) + self.meter.system(system) if self.meter else 0
         for index in range(self.head):
@@ -570,8 +571,8 @@ def _plan_thena(window: Window, messages: Any) -> Plan:
     body = list(range(head, len(history)))
     facts: dict[int, Facts] = {}
     for index in body:
-        reader.refuse_other(history[index], index)
         facts[index] = openai_chat.read_content(history[index], index, outlines[index])
+        reader.refuse_parts(history[index], index)
     most = window.max_chars_per_tool
     cuts: dict[int, tuple[PartCut, ...]] = {}
     if most is not None:
@@ -644,8 +645,9 @@ def check(messages: Any, format: str) -> list[Violation]:
     places = [index for index, read in enumerate(facts) if read.outline.sent or read.outline.turn != "system"]
     outlines = [facts[index].outline for index in places]
     outlines = [outline if outline.sent else replace(outline, ties=()) for outline in outlines]
-    merges = reader.format.merges
-    found = [*reader.format.flaws(history, facts), *_duplicates(outlines, merges, places), *_unpaired(outlines, merges, places)]
+    form = reader.format
+    unpaired = _unpaired(outlines, form.merges, form.takes_late_results, places)
+    found = [*form.flaws(history, facts), *_duplicates(outlines, form.merges, places), *unpaired]
     return sorted(found, key=lambda violation: (violation.index, CODES.index(violation.code)))
 
 
@@ -664,7 +666,7 @@ def _duplicates(outlines: Sequence[Outline], merges: bool, places: Sequence[int]
             yield Violation("duplicate_id", places[index], "two calls have the same id", tuple(twice))
 
 
-def _unpaired(outlines: Sequence[Outline], merges: bool, places: Sequence[int]) -> Iterator[Violation]:
+def _unpaired(outlines: Sequence[Outline], merges: bool, takes_late_results: bool, places: Sequence[int]) -> Iterator[Violation]:
     """Calls without results, and results that do not stand behind their call. ``places``: where each message stands."""
     pairing = pair(outlines, merges)
     for index, ids in pairing.unanswered.items():
@@ -672,7 +674,7 @@ def _unpaired(outlines: Sequence[Outline], merges: bool, places: Sequence[int]) 
             yield Violation("pending_call", places[index], "a call has no result yet", _named(ids))
         else:
             yield Violation("unanswered_call", places[index], "a call has no result", _named(ids))
-    for index, late in pairing.late.items():
+    for index, late in () if takes_late_results else pairing.late.items():
         sentence = f"this result does not stand behind its call in messages[{places[late[0][0]]}]"
         yield Violation("late_result", places[index], sentence, _named([name for _, name in late]))
     for index, ids in pairing.orphans.items():

@@ -1,4 +1,4 @@
-//! `pi`: messages of Pi and OpenClaw, bare or as the entries of a session's log. `docs/formats/pi.md`.
+//! `pi`: messages of Pi and `OpenClaw`, bare or as the entries of a session's log. `docs/formats/pi.md`.
 
 mod blocks;
 
@@ -9,7 +9,7 @@ use crate::format::{
 };
 use crate::value::{Key, Text, Value};
 
-/// Pi and OpenClaw.
+/// Pi and `OpenClaw`.
 pub(crate) struct Pi;
 
 const ROLES: &str =

@@ -36,7 +36,7 @@ pub(crate) enum Lead {
     All,
     /// What stays in the head.
     Only,
-    /// The rest.
+    /// The rest. What stays in the head counts as the head does, in tokens only.
     Without,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Thinking {
     /// What it costs.
     pub chars: u64,
     pub tokens: u64,
-    /// The parts that go with it.
+    /// The parts that go with it; none where it cannot go.
     pub cuts: Vec<PartCut>,
     /// Whether nothing else is in the message, so that it goes whole.
     pub whole: bool,
@@ -104,6 +104,13 @@ impl<'s, 'c, V: Value> Sink<'s, 'c, V> {
     pub(crate) fn has_parts(&mut self, parts: usize) {
         if let Some(thinking) = &mut self.thinking {
             thinking.whole = thinking.cuts.len() == parts;
+        }
+    }
+    /// The same where a message may not go whole, since others would come to stand side by side: then its thinking stays too.
+    pub(crate) fn has_parts_and_stays(&mut self, parts: usize) {
+        self.has_parts(parts);
+        if let Some(thinking) = self.thinking.as_mut().filter(|thinking| thinking.whole) {
+            **thinking = Thinking::default();
         }
     }
 }

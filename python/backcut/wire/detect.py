@@ -14,13 +14,13 @@ _PI_ENTRIES = ("session", "model_change", "thinking_level_change", "branch_summa
 _LANGCHAIN = ("human", "ai", "tool", "system", "developer", "function", "chat", "generic", "remove")
 _PARTS = {
     "image_url": "openai-chat",
-    "input_audio": "openai-chat",
     "file": "openai-chat",
-    "refusal": "openai-chat",
     "input_text": "openai-responses",
     "output_text": "openai-responses",
     "input_image": "openai-responses",
     "input_file": "openai-responses",
+    "summary_text": "openai-responses",
+    "reasoning_text": "openai-responses",
     "toolCall": "pi",
     "tool_use": "anthropic",
     "tool_result": "anthropic",
@@ -28,7 +28,18 @@ _PARTS = {
     "server_tool_use": "anthropic",
     "mcp_tool_use": "anthropic",
 }
-_BEDROCK = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint", "guardContent")
+_BEDROCK = (
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "image",
+    "document",
+    "video",
+    "cachePoint",
+    "guardContent",
+    "citationsContent",
+)
 
 
 def detect(messages: Sequence[Any]) -> tuple[str, int | None]:
@@ -69,7 +80,8 @@ def _of_message(message: Any) -> str | None:
         return "pi"
     if _is_langchain(message, role, own):
         return "langchain"
-    if role is None and isinstance(own, str):
+    # Anthropic's own reply is of type ``message`` too; its parts tell.
+    if isinstance(own, str) and (own != "message" or isinstance(get(message, "content"), str)):
         return "openai-responses"
     if role in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
         return "openai-chat"
