@@ -166,6 +166,8 @@ def anatomy(message: Any) -> Iterator[Piece]:
     if kind == "remove":
         return
     yield Piece("role", name={"human": "user", "ai": "assistant"}.get(kind, kind))
+    if kind in ("tool", "function"):
+        yield Piece("result")
     calls = _calls(fields) if kind == "ai" else []
     content = get(fields, "content", ())
     for block in [content] if isinstance(content, str) else content:

@@ -120,6 +120,8 @@ def anatomy(message: Any) -> Iterator[Piece]:
     if role is None or (role == "bashExecution" and get(bare, "excludeFromContext")):
         return
     yield Piece("role", name={"toolResult": "tool", "assistant": "assistant"}.get(role, "user"))
+    if role == "toolResult":
+        yield Piece("result")
     content = get(bare, "content", ())
     for block in [content] if isinstance(content, str) else content:
         kind = get(block, "type", "")
