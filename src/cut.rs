@@ -94,11 +94,6 @@ struct Candidate {
     size: Size,
 }
 
-/// Whether a tail and its task are the whole body, which begins at `head`.
-fn leaves_nothing_out(tail: usize, task: Option<usize>, head: usize) -> bool {
-    tail == head || (task == Some(head) && tail == head + 1)
-}
-
 /// The search over a walk.
 struct Search<'w, 'a, H: History> {
     walk: &'w mut Walk<'a, H>,
@@ -183,8 +178,8 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole = leaves_nothing_out(tail, task, walk.head);
-        let mut size = walk.base
+        let whole = walk.is_whole(tail, task);
+        let mut size = walk.base_of(tail, task)
             + if whole {
                 walk.suffix(tail)
             } else {
@@ -255,7 +250,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task: None,
             fold: None,
             whole: newest == walk.head,
-            size: walk.base + walk.suffix_behind_a_cut(newest),
+            size: walk.base_of(newest, None) + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
         if walk.limits.on_overflow == Overflow::Raise

@@ -10,6 +10,7 @@ pub(crate) mod langchain;
 mod media;
 pub(crate) mod observation;
 pub(crate) mod pi;
+pub(crate) mod pydantic_ai;
 mod responses;
 mod sink;
 
@@ -68,6 +69,8 @@ formats! { $
     Gemini = "gemini": gemini::Gemini,
     /// Bedrock Converse.
     Bedrock = "bedrock": bedrock::Bedrock,
+    /// pydantic-ai's requests and responses.
+    PydanticAi = "pydantic-ai": pydantic_ai::PydanticAi,
 }
 
 impl Format {

@@ -55,7 +55,7 @@ def edit_message(message: Any, cuts: Sequence[PartCut]) -> Any:
         message: a mapping or an object.
         cuts: what stays of each text that changes; counted in code points of the text as it is, lone surrogates included. What is
             no text at the end of a path is cut as compact JSON; as a ``response`` or ``json``, which must be a mapping, it becomes
-            ``{"output": cut}``.
+            ``{"output": cut}``, as a ``document`` ``{"data": cut}``.
 
     Returns:
         A new message of the same kind.
@@ -79,8 +79,14 @@ def fold_place(message: Any, format: str) -> tuple[str | int, ...] | None:
         return ("parts",)
     if format == "pydantic-ai":
         parts = get(message, "parts") or ()
-        prompt = next((k for k, part in enumerate(parts) if get(part, "part_kind") == "user-prompt"), 0)
-        return ("parts", prompt, "content")
+        prompts = [k for k, part in enumerate(parts) if get(part, "part_kind") == "user-prompt"]
+        # Where the library itself speaks for the user, and in one text.
+        retries = [
+            k
+            for k, part in enumerate(parts)
+            if get(part, "part_kind") in ("retry-prompt", "retry-feedback") and isinstance(get(part, "content"), str)
+        ]
+        return ("parts", (prompts or retries)[0], "content") if prompts or retries else None
     if format == "pi":
         return _fold_place_of_pi(message)
     if format == "langchain":
@@ -182,18 +188,26 @@ def _edit(thing: Any, edits: list[tuple[tuple[str | int, ...], PartCut]], key: s
         items = [_edit(item, by_key[k], k) if k in by_key else item for k, item in enumerate(thing) if k not in gone]
         return _like(thing, items)
     for name, inner in by_key.items():
-        thing = with_field(thing, str(name), _edit(get(thing, str(name)), inner, name))
+        own: Any = str(name)
+        if isinstance(thing, Mapping) and own not in thing:  # a key that is no string, which paths know by its name
+            own = next((each for each in thing if str(each) == own), own)
+        thing = with_field(thing, own, _edit(get(thing, own), inner, name))
     return thing
+
+
+_WRAPPED: dict[str | int | None, str] = {"response": "output", "json": "output", "document": "data"}
+"""What must be a mapping, and the key of the text that is left of it."""
 
 
 def _cut(value: Any, cut: PartCut, key: str | int | None) -> Any:
     if isinstance(value, str):
         return value[: cut.head] + cut.marker + value[len(value) - cut.tail :]
-    import json  # few formats have results that are no texts
+    from .sent import sent  # few formats have results that are no texts
 
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = sent(value)
     short = text[: cut.head] + cut.marker + text[len(text) - cut.tail :]
-    return {"output": short} if key in ("response", "json") else short
+    wrapped = _WRAPPED.get(key)
+    return short if wrapped is None else {wrapped: short}
 
 
 def _at(thing: Any, path: tuple[str | int, ...]) -> Any:

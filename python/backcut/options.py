@@ -34,11 +34,11 @@ FORMATS = (
     "langchain",
     "gemini",
     "bedrock",
+    "pydantic-ai",
 )
 """The wire formats that are there."""
 
 FORMATS_TO_COME = (
-    "pydantic-ai",
 )
 """The wire formats that are named, but not there yet."""
 

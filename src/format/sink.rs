@@ -36,7 +36,7 @@ pub(crate) enum Lead {
     All,
     /// What stays in the head.
     Only,
-    /// The rest.
+    /// The rest. What stays in the head counts as the head does, in tokens only.
     Without,
 }
 

@@ -274,6 +274,16 @@ impl<'py, 'n> Value for Object<'py, 'n> {
         }
     }
 
+    fn sent(&self) -> Result<Option<Str<'py>>, Foreign> {
+        static SENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        if let Some(json) = self.compact_json()? {
+            return Ok(Some(json));
+        }
+        let sent = SENT.import(self.value.py(), "backcut.sent", "sent")?;
+        let text = sent.call1((&self.value,))?;
+        Ok(Some(Str(text.cast_into().map_err(PyErr::from)?)))
+    }
+
     fn type_name(&self) -> String {
         type_name(&self.value)
     }

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, bedrock, gemini, langchain, openai_chat, openai_responses, pi
+from . import anthropic, bedrock, gemini, langchain, openai_chat, openai_responses, pi, pydantic_ai
 from .common import Facts, Outline
 from .detect import detect, part_shapes, shape
 
@@ -84,6 +84,7 @@ _FORMATS: dict[str, Format] = {
     "langchain": langchain,
     "gemini": gemini,
     "bedrock": bedrock,
+    "pydantic-ai": pydantic_ai,
 }
 
 CODES = (

@@ -294,8 +294,10 @@ def unknown_texts(part: Any, path: Path) -> Iterator[Piece]:
         if isinstance(text, str):
             yield Piece((*path, key), text)
             return
-    content = get(part, "content")
+    # Mistral's thinking is a list of texts.
+    key = "thinking" if isinstance(get(part, "thinking"), (list, tuple)) else "content"
+    content = get(part, key)
     for k, inner in enumerate(content if isinstance(content, (list, tuple)) else ()):
         text = get(inner, "text") if readable(inner) else None
         if isinstance(text, str):
-            yield Piece((*path, "content", k, "text"), text)
+            yield Piece((*path, key, k, "text"), text)
