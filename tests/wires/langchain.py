@@ -165,9 +165,7 @@ def anatomy(message: Any) -> Iterator[Piece]:
     kind, fields = _read(message)
     if kind == "remove":
         return
-    yield Piece("role", name=kind)
-    if kind in ("tool", "function"):
-        yield Piece("result")
+    yield Piece("role", name={"human": "user", "ai": "assistant"}.get(kind, kind))
     calls = _calls(fields) if kind == "ai" else []
     content = get(fields, "content", ())
     for block in [content] if isinstance(content, str) else content:

@@ -119,9 +119,7 @@ def anatomy(message: Any) -> Iterator[Piece]:
     role, bare = _role(message), _bare(message)
     if role is None or (role == "bashExecution" and get(bare, "excludeFromContext")):
         return
-    yield Piece("role", name=role)
-    if role == "toolResult":
-        yield Piece("result")
+    yield Piece("role", name={"toolResult": "tool", "assistant": "assistant"}.get(role, "user"))
     content = get(bare, "content", ())
     for block in [content] if isinstance(content, str) else content:
         kind = get(block, "type", "")
