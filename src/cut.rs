@@ -89,6 +89,8 @@ struct Candidate {
     task: Option<usize>,
     /// The user turn into which the notice is folded.
     fold: Option<usize>,
+    /// Whether the two are all of the body.
+    whole: bool,
     size: Size,
 }
 
@@ -203,6 +205,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail,
             task,
             fold,
+            whole,
             size,
         }))
     }
@@ -246,6 +249,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail: newest,
             task: None,
             fold: None,
+            whole: newest == walk.head,
             size: walk.base_of(newest, None) + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
@@ -280,14 +284,13 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        let whole = walk.is_whole(chosen.tail, chosen.task);
-        let changed = if whole {
+        let changed = if chosen.whole {
             edits.first().map(|edit| edit.index)
         } else {
             Some(chosen.tail)
         };
         let stripped = changed.map_or_else(Stripped::default, |index| walk.strip(index));
-        let size = if whole {
+        let size = if chosen.whole {
             chosen.size - stripped.saved
         } else {
             chosen.size
@@ -342,7 +345,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: !whole,
+                window_trimmed: !chosen.whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),

@@ -70,11 +70,11 @@ def fold_notice(message: Any, text: str, format: str = "openai-chat") -> Any:
     nothing, the notice is all of it.
     """
     place = fold_place(message, format)
-    return _fold(message, place, text, format) if place else message
+    return message if place is None else _fold(message, place, text, format)
 
 
-def fold_place(message: Any, format: str) -> tuple[str | int, ...]:
-    """Where a user turn has its text or its list of blocks; empty where it has none that a notice may join."""
+def fold_place(message: Any, format: str) -> tuple[str | int, ...] | None:
+    """Where a user turn has its text or its list of blocks; ``None`` where there is no room for a notice."""
     if format == "gemini":
         return ("parts",)
     if format == "pydantic-ai":
@@ -86,19 +86,28 @@ def fold_place(message: Any, format: str) -> tuple[str | int, ...]:
             for k, part in enumerate(parts)
             if get(part, "part_kind") in ("retry-prompt", "retry-feedback") and isinstance(get(part, "content"), str)
         ]
-        return ("parts", (prompts or retries)[0], "content") if prompts or retries else ()
-    if format == "pi" and get(message, "role") is None and get(message, "message") is not None:
-        return ("message", "content")
+        return ("parts", (prompts or retries)[0], "content") if prompts or retries else None
+    if format == "pi":
+        return _fold_place_of_pi(message)
     if format == "langchain":
         wrapped = next((key for key in ("data", "kwargs") if get(message, "content") is None and get(message, key) is not None), None)
         return ("content",) if wrapped is None else (wrapped, "content")
     return ("content",)
 
 
+def _fold_place_of_pi(message: Any) -> tuple[str, ...] | None:
+    entry = get(message, "type") if get(message, "role") is None else None
+    path, kind = ((), entry or get(message, "role")) if entry != "message" else (("message",), get(get(message, "message"), "role"))
+    if kind == "bashExecution":
+        return None  # pi words it: a command and its output
+    is_summary = kind in ("branchSummary", "compactionSummary", "branch_summary", "compaction")
+    return (*path, "summary" if is_summary else "content")
+
+
 def says_first(message: Any, text: str, format: str) -> bool:
-    """Whether a user turn begins with ``text`` as if it had been folded into it, or has no place for it."""
+    """Whether nothing is to be folded into a user turn: it begins with ``text`` as if that had been, or has no room for it."""
     place = fold_place(message, format)
-    if not place:
+    if place is None:
         return True
     content = _at(message, place)
     if isinstance(content, str):
@@ -113,7 +122,8 @@ def says_first(message: Any, text: str, format: str) -> bool:
 
 def text_to_fold_into(message: Any, format: str) -> str | None:
     """The text that a notice is put in front of; ``None`` where it becomes a block of its own, or all of it."""
-    content = _at(message, fold_place(message, format))
+    place = fold_place(message, format)
+    content = None if place is None else _at(message, place)
     return content if isinstance(content, str) else None
 
 

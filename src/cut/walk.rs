@@ -45,7 +45,7 @@ impl Fold {
 /// A message with signed thinking.
 struct Signed {
     index: usize,
-    /// The parts that go when it is stripped.
+    /// The parts that go when it is stripped; none where it stays as it is.
     cuts: Vec<PartCut>,
     /// Whether nothing else is in it.
     whole: bool,
@@ -307,7 +307,8 @@ impl<'a, H: History> Walk<'a, H> {
         let strips = self.limits.thinking == Thinking::Strip;
         let mut invalidated = false;
         for signed in self.signed[..behind].iter().rev() {
-            match (strips && signed.completed, signed.whole) {
+            let goes = strips && signed.completed && (signed.whole || !signed.cuts.is_empty());
+            match (goes, signed.whole) {
                 (false, _) => invalidated = true,
                 (true, true) => left_out.push(signed.index),
                 (true, false) => edits.push(Edit {
@@ -353,7 +354,7 @@ impl<'a, H: History> Walk<'a, H> {
         }
         // Where nothing is cut nothing is stripped.
         let whole = self.base + self.suffix(self.head);
-        Ok((!whole.is_within(most)).then_some(self.head))
+        Ok((!whole.is_within(most)).then_some(self.head + 1))
     }
 
     /// Finds and reads the newest group: the last boundary that is not at a system message.

@@ -33,6 +33,7 @@ name = "openai-chat"
 merges = False
 insists_on_user = False
 has_system_turns = True
+takes_late_results = False
 
 _TURNS: dict[str, Turn] = {
     "system": "system",
@@ -179,10 +180,15 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
     elif kind in _IMAGES:
         yield Piece(path, media=image_of(part))
     elif kind in _AUDIOS:
-        data = text_in(get(part, "input_audio"), "data")
-        yield Piece(path, media=Audio(None if data is None else duration(data)))
+        yield Piece(path, media=audio_of(part))
     elif kind in _FILES:
         yield Piece(path, media=File())
+
+
+def audio_of(part: Any) -> Audio:
+    """A sound as OpenAI has it."""
+    data = text_in(get(part, "input_audio"), "data")
+    return Audio(None if data is None else duration(data))
 
 
 def _document(document: Any, path: Path, index: int, observation: int | None, item: Path) -> Piece:

@@ -112,7 +112,7 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
                     pairing.welds.append((caller.at, call.at))
         at = end
     for call in everything:
-        if not call.answered:
+        if not (call.answered or call.tie.optional):
             pairing.unanswered.setdefault(call.at, []).append(call.tie.id)
             pairing.until[call.at] = max(call.until, pairing.until.get(call.at, 0))
     return pairing

@@ -4,7 +4,9 @@ use super::clones;
 use crate::cost::{Meter, place};
 use crate::error::ReadError;
 use crate::format::observation::Observation;
-use crate::format::{Format, media, misfit, part_text, refuse_foreign, string};
+use crate::format::{
+    Format, media, misfit, part_text, records, refuse_foreign, string, text_at, unknown_texts,
+};
 use crate::plan::to;
 use crate::value::{Key, Value};
 
@@ -122,39 +124,20 @@ fn one<V: Value>(
         Some("refusal") => meter.text(&text_under(Key::Refusal)?)?,
         // The call stands in tool_calls as well and is counted there.
         Some("tool_use") if beside_calls => {}
+        // Mistral's is a list of texts.
+        Some("thinking")
+            if part
+                .get(Key::Thinking)?
+                .is_some_and(|it| it.list().is_some()) =>
+        {
+            for inner in records(part.get(Key::Thinking)?.as_ref()) {
+                if let Some(text) = text_at(&inner, Key::Text)? {
+                    meter.text(&text)?;
+                }
+            }
+        }
         _ => {
-            unknown(part, meter)?;
-        }
-    }
-    Ok(())
-}
-
-/// Meters the texts of a part that nobody knows.
-fn unknown<V: Value>(part: &V, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
-    for key in [Key::Text, Key::Thinking] {
-        if let Some(text) = part.get(key)?.and_then(|value| value.text()) {
-            meter.text(&text)?;
-            return Ok(());
-        }
-    }
-    // Mistral's thinking is a list of texts.
-    let inner = match part.get(Key::Thinking)?.filter(|it| it.list().is_some()) {
-        Some(thinking) => Some(thinking),
-        None => part.get(Key::Content)?,
-    };
-    let Some(inner) = inner else {
-        return Ok(());
-    };
-    if let Some(text) = inner.text() {
-        meter.text(&text)?;
-        return Ok(());
-    }
-    for item in (0..inner.list().unwrap_or(0))
-        .map_while(|k| inner.item(k))
-        .filter(Value::is_record)
-    {
-        if let Some(text) = item.get(Key::Text)?.and_then(|text| text.text()) {
-            meter.text(&text)?;
+            unknown_texts(part, meter)?;
         }
     }
     Ok(())
