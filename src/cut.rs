@@ -178,9 +178,8 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole =
-            task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
-        let mut size = walk.base
+        let whole = walk.is_whole(tail, task);
+        let mut size = walk.base_of(tail, task)
             + if whole {
                 walk.suffix(tail)
             } else {
@@ -251,7 +250,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task: None,
             fold: None,
             whole: newest == walk.head,
-            size: walk.base + walk.suffix_behind_a_cut(newest),
+            size: walk.base_of(newest, None) + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
         if walk.limits.on_overflow == Overflow::Raise

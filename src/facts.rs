@@ -97,6 +97,8 @@ impl Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Tie<T> {
     pub family: Family,
+    /// Whether a call may go without a result.
+    pub optional: bool,
     /// `None` where the message carries no id: then the place decides.
     pub id: Option<T>,
     /// What few have; nearly all ties are read, compared and forgotten, so they are kept small.
@@ -114,6 +116,7 @@ impl<T> Tie<T> {
     pub(crate) const fn new(family: Family, id: Option<T>) -> Self {
         Self {
             family,
+            optional: false,
             id,
             more: None,
         }

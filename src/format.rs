@@ -6,12 +6,17 @@ pub(crate) mod chat;
 mod detect;
 pub(crate) mod gemini;
 mod json;
+pub(crate) mod langchain;
 mod media;
 pub(crate) mod observation;
+pub(crate) mod pi;
+pub(crate) mod pydantic_ai;
+mod responses;
 mod sink;
 
 use std::borrow::Cow;
 
+use crate::cost::Meter;
 use crate::error::{Between, Error, Foreign, Misfit, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::plan::PartCut;
@@ -52,12 +57,20 @@ macro_rules! formats {
 formats! { $
     /// `OpenAI` Chat Completions and its clones.
     OpenaiChat = "openai-chat": chat::Chat,
+    /// `OpenAI` Responses.
+    OpenaiResponses = "openai-responses": responses::Responses,
     /// Anthropic Messages.
     Anthropic = "anthropic": anthropic::Anthropic,
+    /// Pi and `OpenClaw`.
+    Pi = "pi": pi::Pi,
+    /// `LangChain`.
+    Langchain = "langchain": langchain::Langchain,
     /// Google Gemini, contents and parts.
     Gemini = "gemini": gemini::Gemini,
     /// Bedrock Converse.
     Bedrock = "bedrock": bedrock::Bedrock,
+    /// pydantic-ai's requests and responses.
+    PydanticAi = "pydantic-ai": pydantic_ai::PydanticAi,
 }
 
 impl Format {
@@ -226,8 +239,8 @@ pub(crate) fn links<V: Value>(
     ask!(format, W => W::links(message, turn, links))
 }
 
-/// [`Wire::read`]. Where the history's shape decided, a message with a part of another format is refused; Chat Completions
-/// looks for itself.
+/// [`Wire::read`]. Where the history's shape decided, a message with a part of another format is refused. Chat Completions looks
+/// for itself; `LangChain`'s messages hold the parts of any provider, and Pi's thinking looks like Anthropic's.
 #[inline]
 pub(crate) fn read<V: Value>(
     format: Format,
@@ -235,7 +248,7 @@ pub(crate) fn read<V: Value>(
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<Turn, ReadError> {
     let turn = ask!(format, W => W::read(message, sink))?;
-    if sink.how.auto && format != Format::OpenaiChat {
+    if sink.how.auto && !matches!(format, Format::OpenaiChat | Format::Pi | Format::Langchain) {
         let content = message.get(Key::Content)?;
         for part in records(content.as_ref()) {
             refuse_foreign(&part, format)?;
@@ -368,6 +381,24 @@ pub(crate) fn part_text<V: Value>(part: &V) -> Result<Option<V::Text>, Foreign> 
 /// The text under a key of a record; `None` where there is none, or something else.
 pub(crate) fn text_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
     Ok(record.get(key)?.and_then(|value| value.text()))
+}
+
+/// Meters the texts of a part that nobody knows.
+pub(crate) fn unknown_texts<V: Value>(
+    part: &V,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), Foreign> {
+    for key in [Key::Text, Key::Thinking, Key::Content] {
+        if let Some(text) = text_at(part, key)? {
+            return meter.text(&text);
+        }
+    }
+    for inner in records(part.get(Key::Content)?.as_ref()) {
+        if let Some(text) = text_at(&inner, Key::Text)? {
+            meter.text(&text)?;
+        }
+    }
+    Ok(())
 }
 
 /// The text under a key of a record that stands at `path`; an error if anything else is there.

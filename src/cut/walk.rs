@@ -85,6 +85,8 @@ pub(super) struct Walk<'a, H: History> {
     head_turn: Option<Turn>,
     /// Of the first message behind the head, the cuts that leave what stays in the head when it is cut.
     lead: Option<Vec<PartCut>>,
+    /// What that costs by itself.
+    lead_size: Size,
     /// Whether the head holds the notice already.
     pub carried: bool,
     /// What every request costs: head, tools, system, a carried notice.
@@ -142,6 +144,7 @@ impl<'a, H: History> Walk<'a, H> {
             head: 0,
             head_turn: None,
             lead: None,
+            lead_size: Size::default(),
             carried: false,
             base: Size {
                 turns: 0,
@@ -184,7 +187,7 @@ impl<'a, H: History> Walk<'a, H> {
         if walk.head < len {
             walk.lead = format::lead(wire.format, &history.message(walk.head)?)?;
             if walk.lead.is_some() {
-                walk.base.tokens += walk.head_size(walk.head, Lead::Only)?.tokens;
+                walk.lead_size.tokens = walk.head_size(walk.head, Lead::Only)?.tokens;
             }
         }
         Ok(walk)
@@ -223,6 +226,20 @@ impl<'a, H: History> Walk<'a, H> {
     /// The cuts of the first message behind the head that leave what stays in the head, if anything does.
     pub fn lead(&self) -> Option<&[PartCut]> {
         self.lead.as_deref()
+    }
+
+    /// Whether a task and a tail are all of the body.
+    pub fn is_whole(&self, tail: usize, task: Option<usize>) -> bool {
+        task.unwrap_or(tail) == self.head && tail <= self.head + usize::from(task.is_some())
+    }
+
+    /// What every request costs that sends less than the body: `tail` is where its tail begins.
+    pub fn base_of(&self, tail: usize, task: Option<usize>) -> Size {
+        if tail > self.head && task != Some(self.head) {
+            self.base + self.lead_size
+        } else {
+            self.base
+        }
     }
 
     /// Where the part that was not read ends.
@@ -330,7 +347,8 @@ impl<'a, H: History> Walk<'a, H> {
         let most = self.limits.most();
         while self.unread() > self.head {
             self.read_one(true)?;
-            if !(self.base + self.so_far()).is_within(most) {
+            let base = self.base_of(self.unread(), None);
+            if !(base + self.so_far()).is_within(most) {
                 return Ok(Some(self.unread() + 1));
             }
         }

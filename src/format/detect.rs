@@ -187,7 +187,15 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
 fn is_langchain(item: &str) -> bool {
     matches!(
         item,
-        "human" | "ai" | "tool" | "system" | "function" | "developer" | "chat"
+        "human"
+            | "ai"
+            | "tool"
+            | "system"
+            | "function"
+            | "developer"
+            | "chat"
+            | "generic"
+            | "remove"
     ) || item.ends_with("MessageChunk")
 }
 
@@ -199,7 +207,8 @@ pub(crate) fn by_part<V: Value>(part: &V) -> Result<Option<Format>, Foreign> {
     let kind = part.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let name = match kind.as_deref() {
-        Some("image_url" | "input_audio" | "file" | "refusal") => "openai-chat",
+        // Refusals and sounds are in Chat Completions and in Responses.
+        Some("image_url" | "file") => "openai-chat",
         Some(
             "tool_use" | "tool_result" | "redacted_thinking" | "server_tool_use" | "mcp_tool_use",
         ) => "anthropic",

@@ -36,7 +36,7 @@ pub(crate) enum Lead {
     All,
     /// What stays in the head.
     Only,
-    /// The rest.
+    /// The rest. What stays in the head counts as the head does, in tokens only.
     Without,
 }
 
@@ -50,6 +50,8 @@ pub(crate) struct Sink<'s, 'c, V: Value> {
     pub capped: Vec<Capped>,
     /// Signed thinking.
     pub thinking: Option<Box<Thinking>>,
+    /// Whether the message is in the history and not in the request: to a provider it neither calls nor answers.
+    pub unsent: bool,
 }
 
 /// Signed thinking of a message, which a change in front of it invalidates.
@@ -76,6 +78,7 @@ impl<'s, 'c, V: Value> Sink<'s, 'c, V> {
             links,
             capped: Vec::new(),
             thinking: None,
+            unsent: false,
         }
     }
 

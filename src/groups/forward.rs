@@ -47,7 +47,7 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
         }
     }
     walk.found.unanswered = (0..steps.len())
-        .filter(|&k| steps[k].call().is_some() && !walk.closed[k])
+        .filter(|&k| !walk.closed[k] && steps[k].call().is_some_and(|call| !call.optional))
         .collect();
     walk.found
 }

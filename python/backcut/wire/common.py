@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import FormatError, shorten
 from ..media import Image, Media, data_of, image_size
+from ..plain import as_json
 from ..report import PartCut
 
 __all__ = [
@@ -76,7 +77,7 @@ def found(value: Any) -> str:
 def compact(value: Any) -> str:
     """``value`` as JSON without spaces. Raises ``ValueError`` where that cannot be."""
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=as_json)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
@@ -151,6 +152,8 @@ class Tie:
     """Another id by which the two may find each other."""
     caller: tuple[str, str] | None = None
     """Family and id of the call that made this call: what it does belongs to that one and stays with it."""
+    optional: bool = False
+    """Whether a call may go without a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,8 @@ class Outline:
     turn: Turn
     ties: tuple[Tie, ...] = ()
     """In the order in which they stand in the message. What cannot be read is none, or has no id: it is no error here."""
+    sent: bool = True
+    """Whether it is in the request, too; what is not neither calls nor answers there, and costs nothing: its role is empty."""
 
 
 # What a message costs
@@ -289,8 +294,10 @@ def unknown_texts(part: Any, path: Path) -> Iterator[Piece]:
         if isinstance(text, str):
             yield Piece((*path, key), text)
             return
-    content = get(part, "content")
+    # Mistral's thinking is a list of texts.
+    key = "thinking" if isinstance(get(part, "thinking"), (list, tuple)) else "content"
+    content = get(part, key)
     for k, inner in enumerate(content if isinstance(content, (list, tuple)) else ()):
         text = get(inner, "text") if readable(inner) else None
         if isinstance(text, str):
-            yield Piece((*path, "content", k, "text"), text)
+            yield Piece((*path, key, k, "text"), text)

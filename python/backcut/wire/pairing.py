@@ -66,7 +66,9 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
             return
         call.answered = True
         pairing.welds.append((call.at, at))
-        if not call.has_called:  # else its result had to wait for what it called
+        # A provider answers its own call once the client has answered those beside it, or those that it made.
+        waited = tie.family in ("server", "mcp") and all(each.turn in ("model", "result") for each in outlines[call.at : at])
+        if not call.has_called and not waited:
             pairing.late.setdefault(at, []).append((call.at, tie.id))
 
     at = 0
@@ -110,7 +112,7 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
                     pairing.welds.append((caller.at, call.at))
         at = end
     for call in everything:
-        if not call.answered:
+        if not (call.answered or call.tie.optional):
             pairing.unanswered.setdefault(call.at, []).append(call.tie.id)
             pairing.until[call.at] = max(call.until, pairing.until.get(call.at, 0))
     return pairing
