@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import backcut
-from agreement import agree
+from agreement import options
 from support import CORE, TWIN, cheap, engine_window, needs_both, outcome, same_messages, snapshot
 from wires import anthropic, bedrock, clones, gemini, langchain, openai_responses, pi, pydantic_ai
 
@@ -45,8 +45,6 @@ def test_core_and_twin_agree(wire: ModuleType) -> None:
 
 
 def both_agree(wire: ModuleType, history: list[Any], random: Random, *, sound: bool, name: str = "") -> None:
-    from agreement import options
-
     checks = [outcome(lambda e=e: [(v.code, v.index, v.ids) for v in e.check(history, wire.FORMAT)]) for e in (CORE, TWIN)]  # type: ignore[union-attr]
     assert checks[0] == checks[1], name
     if sound:
@@ -55,7 +53,7 @@ def both_agree(wire: ModuleType, history: list[Any], random: Random, *, sound: b
         assert {code for code, *_ in checks[0][1]} <= allowed, checks[0]
     for _ in range(4):
         window = {"format": wire.FORMAT, **options(random)}
-        plans = [outcome(lambda e=e: engine_window(e, window).plan(history, None, None)) for e in (CORE, TWIN)]  # type: ignore[arg-type]
+        plans = [outcome(lambda e=e, w=window: engine_window(e, w).plan(history, None, None)) for e in (CORE, TWIN)]  # type: ignore[misc]
         assert plans[0] == plans[1], (name, window)
         if plans[0][0] != "answer":
             continue
@@ -139,7 +137,9 @@ def test_every_real_conversation_is_cut_soundly(corpus: Path) -> None:
 
 
 def test_one_conversation_in_five_formats_is_cut_at_the_same_place(corpus: Path) -> None:
-    """By characters; the first text that is kept tells where."""
+    """By characters. Bedrock's rendering of one has user texts beside results in one message, since roles must take turns there:
+    these are no plain user turns, so it has other tasks and other places to begin at.
+    """
     rendered: dict[str, dict[str, list[Any]]] = {}
     for path in corpus.glob("rendered.*.jsonl"):
         form = CORPUS.get(path.name.split(".")[1], path.name.split(".")[1])
@@ -149,11 +149,18 @@ def test_one_conversation_in_five_formats_is_cut_at_the_same_place(corpus: Path)
     together = {name: forms for name, forms in rendered.items() if len(forms) > 1}
     assert sum(map(len, together.values())) >= 8
     for name, forms in together.items():
+        other_turns = {form for form, messages in forms.items() if len(messages) < len(forms["gemini"])}
+        assert other_turns <= {"bedrock"}
         for share in (0.25, 0.5, 0.75):
-            dropped = {}
-            for form, messages in forms.items():
-                size = backcut.trim(messages, format=form).report.chars_sent
-                kept = backcut.context_window(format=form, max_chars=int(size * share), notice=False).plan(messages).kept
-                gone = [message for index, message in enumerate(messages) if index not in kept]
-                dropped[form] = [text for piece in JUDGES[form].pieces(gone) for text in piece]
-            assert all(gone == dropped["openai-chat"] for gone in dropped.values()), (name, share)
+            dropped = {form: dropped_texts(form, messages, share) for form, messages in forms.items()}
+            reference = dropped["openai-chat"]
+            assert {form for form, texts in dropped.items() if texts != reference} <= other_turns, (name, share)
+
+
+def dropped_texts(form: str, messages: list[Any], share: float) -> str:
+    """What a cut to a share of the characters drops, in one piece and without what is between the pieces."""
+    size = backcut.trim(messages, format=form).report.chars_sent
+    kept = backcut.context_window(format=form, max_chars=int(size * share), notice=False).plan(messages).kept
+    gone = [message for index, message in enumerate(messages) if index not in kept]
+    texts = "".join(text for piece in JUDGES[form].pieces(gone) for text in piece)
+    return "".join(texts.split()).replace("({", "{").replace("})", "}")
