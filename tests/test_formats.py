@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import backcut
-from agreement import agree
 from support import CORE, TWIN, cheap, engine_window, needs_both, outcome, same_messages, snapshot
 from wires import anthropic, bedrock, clones, gemini, langchain, openai_responses, pi, pydantic_ai
 
