@@ -342,7 +342,7 @@ pub(crate) fn notice_in<V: Value>(
     };
     if let Some(text) = content.text() {
         let there = text
-            .as_str()
+            .front(notice.chars().count() + 2)
             .strip_prefix(notice)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"));
         return Ok(if there {
@@ -361,7 +361,7 @@ pub(crate) fn notice_in<V: Value>(
         }
         None => None,
     };
-    let there = text.is_some_and(|text| text.as_str() == notice);
+    let there = text.is_some_and(|text| text.front(notice.chars().count() + 1) == notice);
     Ok(if there {
         NoticePlace::There
     } else {

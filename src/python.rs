@@ -2,6 +2,7 @@
 
 mod errors;
 mod figures;
+mod json;
 mod memo;
 mod memory;
 mod names;

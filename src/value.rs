@@ -200,6 +200,11 @@ pub trait Text: Clone {
     /// The text as UTF-8, each lone surrogate as U+FFFD: as many code points as [`chars`](Self::chars) says.
     fn as_str(&self) -> Cow<'_, str>;
 
+    /// At least the first `chars` code points, as [`as_str`](Self::as_str) has them, where that is less work than all.
+    fn front(&self, _chars: usize) -> Cow<'_, str> {
+        self.as_str()
+    }
+
     /// Whether the two are equal.
     fn same(&self, other: &Self) -> bool;
 }
@@ -272,6 +277,19 @@ pub trait Value: Clone {
     /// # Errors
     /// What the caller's own object raised.
     fn entries(&self) -> Result<Vec<(Self::Text, Self)>, Foreign>;
+
+    /// Name and value of a mapping that has one entry alone.
+    ///
+    /// # Errors
+    /// What the caller's own object raised.
+    fn only_entry(&self) -> Result<Option<(Self::Text, Self)>, Foreign> {
+        let mut entries = self.entries()?;
+        Ok(if entries.len() == 1 {
+            entries.pop()
+        } else {
+            None
+        })
+    }
 
     /// The value as compact JSON (no blanks, non-ASCII as it is); `None` where it is not JSON.
     ///

@@ -8,7 +8,7 @@ use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
     Flaw, Marks, Seen, Sink, Wire, id_at, misfit, no_message, records, wrong_word,
 };
-use crate::value::{Key, Lent, Value};
+use crate::value::{Key, Lent, Text, Value};
 
 /// Anthropic Messages.
 pub(crate) struct Anthropic;
@@ -169,25 +169,34 @@ fn kind<V: Value>(block: &V) -> Result<Option<Kind>, Foreign> {
 
 /// The tie of a block into `links`, where it stands on the side that gives it.
 fn link<V: Value>(block: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
-    match (kind(block)?, turn) {
-        (Some(Kind::Call(family)), Turn::Model) => {
-            let caller = block.get(Key::Caller)?.filter(Value::is_record);
-            let caller = match caller {
-                Some(caller) => id_at(&caller, Key::ToolId)?,
-                None => None,
-            };
+    match kind(block)? {
+        Some(Kind::Call(family)) if turn == Turn::Model => {
             let call = Tie::new(family, id_at(block, Key::Id)?);
-            links.calls.push(call.called_by(Family::Server, caller));
+            let maker = maker(block.get(Key::Caller)?.as_ref())?;
+            links.calls.push(call.called_by(Family::Server, maker));
         }
-        (Some(Kind::Result(Family::Tool)), Turn::Result) => {
-            let id = id_at(block, Key::ToolUseId)?;
-            links.results.push(Tie::new(Family::Tool, id));
-        }
-        (Some(Kind::Result(family)), Turn::Model) if family != Family::Tool => {
+        Some(Kind::Result(family)) => {
             let result = Tie::new(family, id_at(block, Key::ToolUseId)?);
-            links.settle(result);
+            answer(links, turn, result);
         }
         _ => {}
     }
     Ok(())
+}
+
+/// The id of the server call that a call names as its caller.
+fn maker<V: Value>(caller: Option<&V>) -> Result<Option<V::Text>, Foreign> {
+    match caller.filter(|caller| caller.is_record()) {
+        Some(caller) => id_at(caller, Key::ToolId),
+        None => Ok(None),
+    }
+}
+
+/// A result, where it stands on the side that gives it: the client's in a user message, the provider's in an assistant one.
+fn answer<T: Text>(links: &mut Links<T>, turn: Turn, result: Tie<T>) {
+    match (turn, result.family == Family::Tool) {
+        (Turn::Result, true) => links.results.push(result),
+        (Turn::Model, false) => links.settle(result),
+        _ => {}
+    }
 }

@@ -14,6 +14,7 @@ use pyo3::types::{
     PySequence, PySlice, PyString, PyTuple,
 };
 
+use super::json;
 use super::names::{Names, name_of};
 use super::seen::Seen;
 use crate::cap::TextCut;
@@ -122,6 +123,16 @@ impl Text for Str<'_> {
             return Cow::Borrowed(text);
         }
         Cow::Owned(replaced(&self.0))
+    }
+
+    fn front(&self, chars: usize) -> Cow<'_, str> {
+        if self.is_borrowed() || chars >= self.len() {
+            return self.as_str();
+        }
+        match self.end(Keep::Head, chars) {
+            Ok(front) => Cow::Owned(Str(front).as_str().into_owned()),
+            Err(_) => self.as_str(),
+        }
     }
 
     fn same(&self, other: &Self) -> bool {
@@ -249,10 +260,26 @@ impl<'py, 'n> Value for Object<'py, 'n> {
         Ok(entries)
     }
 
+    fn only_entry(&self) -> Result<Option<(Self::Text, Self)>, Foreign> {
+        let is_one = match self.value.cast::<PyDict>() {
+            Ok(dict) => dict.len() == 1,
+            Err(_) => true,
+        };
+        let mut entries = if is_one { self.entries()? } else { Vec::new() };
+        Ok(if entries.len() == 1 {
+            entries.pop()
+        } else {
+            None
+        })
+    }
+
     fn compact_json(&self) -> Result<Option<Str<'py>>, Foreign> {
         static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         static AS_JSON: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = self.value.py();
+        if let Some(json) = json::compact(&self.value) {
+            return Ok(Some(Str(PyString::new(py, &json))));
+        }
         let dumps = DUMPS.import(py, "json", "dumps")?;
         let options = PyDict::new(py);
         options.set_item(intern!(py, "separators"), (",", ":"))?;

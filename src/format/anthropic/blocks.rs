@@ -1,11 +1,13 @@
 //! What a content block costs.
 
-use super::{Kind, is_text_block, link};
+use super::{Kind, answer, is_text_block, maker};
 use crate::cost::{Media, place};
 use crate::error::{Foreign, ReadError};
-use crate::facts::Turn;
+use crate::facts::{Family, Tie, Turn};
 use crate::format::observation::Observation;
-use crate::format::{Sink, media, misfit, part_text, records, string_at, text_at, text_or_json};
+use crate::format::{
+    Sink, media, misfit, part_text, records, string, string_at, text_at, text_or_json,
+};
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
 
@@ -30,38 +32,66 @@ pub(super) fn read<V: Value>(
     if !block.is_record() {
         return Err(ReadError::Misfit(misfit(at(), Some(block), TEXT_OR_BLOCK)));
     }
-    let kind = block.get(Key::Type)?;
+    let mut fields = [const { None }; KEYS.len()];
+    block.fields(&KEYS, &mut fields)?;
+    let [kind, text, id, name, input, tool_use_id, content, caller] = &fields;
     let kind = kind.as_ref().and_then(Value::word);
     let kind = kind.as_deref().unwrap_or_default();
-    match Kind::of(kind) {
-        Some(Kind::Call(_)) => {
-            string_at(block, at, Key::Id, STRING_OR_NULL)?;
-            let name = string_at(block, at, Key::Name, "a string")?;
-            sink.meter.call(name.as_ref())?;
-            if let Some(input) = block.get(Key::Input)? {
-                sink.meter
-                    .text(&text_or_json(&input, || at() + ".input")?)?;
+    let id_of = |id: &Option<V>, key: Key| -> Result<Option<V::Text>, ReadError> {
+        let path = || at() + "." + key.name();
+        let id = id.as_ref().map(|id| string(id, path, STRING_OR_NULL));
+        Ok(id.transpose()?.filter(|id| id.chars() > 0))
+    };
+    match (Kind::of(kind), text) {
+        (Some(Kind::Call(family)), _) => {
+            let id = id_of(id, Key::Id)?;
+            let name = name
+                .as_ref()
+                .map(|name| string(name, || at() + ".name", "a string"));
+            sink.meter.call(name.transpose()?.as_ref())?;
+            if let Some(input) = input {
+                sink.meter.text(&text_or_json(input, || at() + ".input")?)?;
+            }
+            if turn == Turn::Model {
+                let call = Tie::new(family, id).called_by(Family::Server, maker(caller.as_ref())?);
+                sink.links.calls.push(call);
             }
         }
-        Some(Kind::Result(family)) => {
-            string_at(block, at, Key::ToolUseId, STRING_OR_NULL)?;
+        (Some(Kind::Result(family)), _) => {
+            let id = id_of(tool_use_id, Key::ToolUseId)?;
             sink.meter.result();
-            if let Some(content) = block.get(Key::Content)? {
-                if family == crate::facts::Family::Tool {
-                    result(&content, k, sink)?;
+            if let Some(content) = content {
+                if family == Family::Tool {
+                    result(content, k, sink)?;
                 } else {
-                    server_result(&content, sink)?;
+                    server_result(content, sink)?;
                 }
             }
+            answer(sink.links, turn, Tie::new(family, id));
         }
-        None if kind == "thinking" || kind == "redacted_thinking" => {
+        (None, Some(text)) if kind == "text" => {
+            sink.meter
+                .text(&string(text, || at() + ".text", "a string")?)?;
+        }
+        (None, _) if kind == "thinking" || kind == "redacted_thinking" => {
             thinking(block, k, kind, sink)?;
         }
-        None => return shown(block, kind, at, sink),
+        (None, _) => shown(block, kind, at, sink)?,
     }
-    link(block, turn, sink.links)?;
     Ok(())
 }
+
+/// The keys of a block that are read at once.
+const KEYS: [Key; 8] = [
+    Key::Type,
+    Key::Text,
+    Key::Id,
+    Key::Name,
+    Key::Input,
+    Key::ToolUseId,
+    Key::Content,
+    Key::Caller,
+];
 
 /// Thinking is bound to what stands before it by a signature, or is sealed whole.
 fn thinking<V: Value>(
