@@ -41,8 +41,8 @@ _TURNS: dict[str, Turn] = {
     "tool": "result",
     "function": "result",
 }
-_IMAGES = ("image_url", "image", "input_image")
-_AUDIOS = ("input_audio", "audio", "audio_url")
+IMAGES = ("image_url", "image", "input_image")
+AUDIOS = ("input_audio", "audio", "audio_url")
 _FILES = ("file", "document", "document_url", "input_file", "video", "video_url")
 
 
@@ -120,16 +120,16 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
     refusal = get(part, "refusal") if kind == "refusal" else None
     if kind == "refusal" and not isinstance(refusal, str):
         raise FormatError(index, where((*path, "refusal")), found(refusal), "a string")
-    silent = kind in (*_IMAGES, *_AUDIOS, *_FILES, "refusal") or (kind == "tool_use" and beside_calls)
+    silent = kind in (*IMAGES, *AUDIOS, *_FILES, "refusal") or (kind == "tool_use" and beside_calls)
     if isinstance(text, str):
         yield Piece(own, text, "silent" if silent else "said", observation=observation, item=path)
     elif not silent:
         yield from unknown_texts(part, path)
     if kind == "refusal":
         yield Piece((*path, "refusal"), refusal or "")
-    elif kind in _IMAGES:
+    elif kind in IMAGES:
         yield Piece(path, media=image_of(part))
-    elif kind in _AUDIOS:
+    elif kind in AUDIOS:
         data = text_in(get(part, "input_audio"), "data")
         yield Piece(path, media=Audio(None if data is None else duration(data)))
     elif kind in _FILES:

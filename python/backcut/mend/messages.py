@@ -1,0 +1,25 @@
+"""Formats in which a result is a message of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .common import Loose, Mender
+
+__all__ = ["Messages"]
+
+
+class Messages(Mender):
+    """Mends messages of which a result is one; a call may be one or stand in one."""
+
+    def take(self, message: Any, ties: set[int]) -> tuple[Any, dict[int, Any]]:
+        """The whole message: in these formats nothing stands beside a result."""
+        return None, dict.fromkeys(ties, message)
+
+    def add(self, message: Any, loose: Loose) -> Any:
+        """Not into another message."""
+        return None
+
+    def own(self, loose: Loose, near: Any) -> list[Any]:
+        """As they are."""
+        return list(loose.pieces)
