@@ -419,8 +419,9 @@ def test_another_format_further_on_is_ambiguous() -> None:
         ([user("q"), call("b"), {"role": "tool", "content": "x"}], "messages[2] looks like openai-chat, the messages before it like anthropic"),
     ):
         for operation in (backcut.trim, backcut.check, lambda messages: backcut.count(messages, tokenizer=len)):
+            more: Any = {"max_turns": 1, "start": "any"} if operation is backcut.trim else {}
             with pytest.raises(backcut.OptionError) as caught:
-                operation(messages, **({"max_turns": 1, "start": "any"} if operation is backcut.trim else {}))
+                operation(messages, **more)
             assert (caught.value.option, caught.value.value) == ("format", "auto")
             assert expected in caught.value.allowed
         backcut.check(messages[:2])

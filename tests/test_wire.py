@@ -49,3 +49,29 @@ def test_it_counts_as_the_head_does_where_the_message_is_kept(leading: Callable[
     assert leading(messages, max_chars=6).report.chars_sent == 6
     kept_as_task = leading([FIRST, said("a"), said("b"), user([{"type": "tool_result", "tool_use_id": "x"}])], max_turns=4)
     assert kept_as_task.kept == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "text"),
+    [
+        ("plain", (), "plain"),
+        ({"output": "said"}, ("output",), "said"),
+        ({"any": "said"}, ("any",), "said"),
+        ({"output": 5}, (), '{"output":5}'),
+        ({"a": "x", "b": "ü"}, (), '{"a":"x","b":"ü"}'),
+        ([1, None], (), "[1,null]"),
+        ({1: "x"}, (), '{"1":"x"}'),
+    ],
+)
+def test_what_a_result_says_that_is_json(value: Any, path: tuple[str, ...], text: str) -> None:
+    from backcut.wire.common import result_text
+
+    assert result_text(value, ("parts", 0, "response"), 7) == (("parts", 0, "response", *path), text)
+
+
+def test_a_result_that_is_no_json() -> None:
+    from backcut.wire.common import result_text
+
+    with pytest.raises(backcut.FormatError) as caught:
+        result_text({1, 2}, ("parts", 0, "response"), 7)
+    assert (caught.value.index, caught.value.path, caught.value.found) == (7, "parts[0].response", "set")

@@ -25,10 +25,21 @@ __all__ = ["DEFAULT_NOTICE", "TABLE", "Option", "Options", "WindowOptions", "che
 DEFAULT_NOTICE = "[…previous history omitted to fit the window…]"
 """What stands for the messages that were cut, unless ``notice`` says otherwise."""
 
-FORMATS = ("auto", "openai-chat", "anthropic")
+FORMATS = (
+    "auto",
+    "openai-chat",
+    "anthropic",
+)
 """The wire formats that are there."""
 
-FORMATS_TO_COME = ("openai-responses", "gemini", "bedrock", "pi", "langchain", "pydantic-ai")
+FORMATS_TO_COME = (
+    "openai-responses",
+    "gemini",
+    "bedrock",
+    "pi",
+    "langchain",
+    "pydantic-ai",
+)
 """The wire formats that are named, but not there yet."""
 
 _T = TypeVar("_T")

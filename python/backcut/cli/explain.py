@@ -100,7 +100,7 @@ class _Case:
         newest, task = self._newest(), self._task()
         notice = self.plan.notice
         kept = iter(self.plan.kept)
-        edited = {edit.index for edit in self.plan.edits}
+        capped = {edit.index: any(not cut.dropped for cut in edit.cuts) for edit in self.plan.edits}
         reasons = self._reasons()
         rows: list[_Row] = []
         done = 0
@@ -123,8 +123,8 @@ class _Case:
             why = ["fits" if part == "history" else part]
             if here:
                 why.append("carries the notice")
-            elif index in edited:
-                why.append(f"capped, was {number(self.sizes[index].chars)} chars")
+            elif index in capped:
+                why.append(f"{'capped' if capped[index] else 'parts left out'}, was {number(self.sizes[index].chars)} chars")
             action = "edited" if len(why) > 1 else "kept"
             rows.append(_Row(index, message["role"], size.chars, size.tokens, action, "; ".join(why), part))
             done = index + 1

@@ -55,7 +55,8 @@ class Format(Protocol):
 
         Asked of a message that may be sent, after its outline; ``names`` says whether names of speakers are wanted (they cost
         tokens alone). The frame of the message and its role are not pieces: they follow from ``outline.role``. What a result
-        says gets an ``observation`` number, so that a cap may shorten it, and signed thinking is marked as such.
+        says gets an ``observation`` number, so that a cap may shorten it (``common.result_text`` knows JSON), and signed thinking is
+        marked as such.
         """
 
     def lead(self, message: Any) -> tuple[PartCut, ...] | None:

@@ -34,6 +34,7 @@ __all__ = [
     "plain",
     "read_history",
     "readable",
+    "result_text",
     "role_of",
     "size_in_bytes",
     "text_at",
@@ -241,6 +242,23 @@ def called(call: Any, path: Path, index: int, key: str) -> Iterator[Piece]:
         except ValueError:
             raise FormatError(index, where((*path, key)), found(arguments), "a string or a JSON value") from None
     yield Piece((*path, key), arguments or "")
+
+
+def result_text(value: Any, path: Path, index: int) -> tuple[Path, str]:
+    """What a result that is JSON says, and where: its only entry if that is a text, else all of it as compact JSON.
+
+    A cap cuts the text at that path; ``edit.edit_message`` knows what becomes of JSON that is cut.
+    """
+    if isinstance(value, str):
+        return path, value
+    if isinstance(value, Mapping) and len(value) == 1:
+        key, only = next(iter(value.items()))
+        if isinstance(key, str) and isinstance(only, str):
+            return (*path, key), only
+    try:
+        return path, compact(value)
+    except ValueError:
+        raise FormatError(index, where(path), found(value), "a JSON value") from None
 
 
 def image_of(part: Any) -> Image:

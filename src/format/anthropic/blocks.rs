@@ -55,7 +55,7 @@ pub(super) fn read<V: Value>(
             }
         }
         None if kind == "thinking" || kind == "redacted_thinking" => {
-            thinking(block, k, kind, sink)?
+            thinking(block, k, kind, sink)?;
         }
         None => return shown(block, kind, at, sink),
     }
@@ -98,13 +98,13 @@ fn shown<V: Value>(
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<(), ReadError> {
     match kind {
-        "text" => match string_at(block, &at, Key::Text, "a string")? {
-            Some(text) => sink.meter.text(&text)?,
-            None => {
+        "text" => {
+            let Some(text) = string_at(block, &at, Key::Text, "a string")? else {
                 let path = at() + ".text";
                 return Err(ReadError::Misfit(misfit::<V>(path, None, "a string")));
-            }
-        },
+            };
+            sink.meter.text(&text)?;
+        }
         "image" => image(block, sink)?,
         "document" => document(block, sink)?,
         "search_result" => {
