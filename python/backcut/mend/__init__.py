@@ -58,6 +58,7 @@ class _Work:
         name = self.wire.name
         self.mender: Mender = import_module(f".{name.replace('-', '_')}", __package__).MENDER
         self.entries = [_Entry(index, message) for index, message in enumerate(messages)]
+        self.last = messages[-1]
         self.changes: list[Change] = []
         self._found: tuple[int, dict[str, list[Violation]]] | None = None
 
@@ -88,11 +89,12 @@ class _Work:
         def at(place: Place) -> Place:
             return places[place[0]], place[1]
 
-        return Pairing(
+        pairing = Pairing(
             answers={at(result): at(call) for result, call in pairing.answers.items()},
             away={at(result) for result in pairing.away},
             dead=[at(call) for call in pairing.dead],
         )
+        return self.mender.paired([entry.message for entry in self.entries], outlines, pairing)
 
     def turn_end(self, outlines: Sequence[Outline], at: int) -> int:
         """Behind the turn of the model's that holds this message."""
@@ -184,6 +186,7 @@ def _ids(work: _Work) -> None:
             if tie.id is None or tie.id in wrong or (index, k) in again:
                 name = _new(work.mender.id_of(tie), work.entries[index].origin, k, used)
                 names[index, k] = name
+                _called_by(work, outlines, pairing, (index, k), name)
                 if (result := results.get((index, k))) is not None:
                     names[result] = name
     for result, call in pairing.answers.items():
@@ -225,13 +228,12 @@ def _new(prefix: str, index: int, k: int, used: set[str]) -> str:
 
 def _orphans(work: _Work) -> None:
     """Results that answer nothing go; what the user says beside them stays."""
-    flagged = work.places("orphan_result")
-    if not flagged:
+    if not work.places("orphan_result"):
         return
     outlines = work.outlines()
     answers = work.pairing(outlines).answers
-    for index in flagged:
-        ties = outlines[index].ties
+    for index, outline in enumerate(outlines):
+        ties = outline.ties
         gone = {k for k, tie in enumerate(ties) if tie.kind == "result" and (index, k) not in answers}
         _take_out(work, index, ties, gone, "dropped_result", "a result that answers no call was dropped")
     work.compact()
@@ -242,6 +244,30 @@ def _take_out(work: _Work, index: int, ties: Sequence[Tie], gone: set[int], acti
         entry = work.entries[index]
         entry.message = work.mender.take(entry.message, gone)[0]
         work.tell(action, entry.origin, sentence, (ties[k].id for k in sorted(gone)))
+
+
+def _called_by(work: _Work, outlines: Sequence[Outline], pairing: Pairing, call: Place, name: str | None) -> None:
+    """Calls that were made by a call say so by its other id, or, where it goes, no longer; so do their results."""
+    of = outlines[call[0]].ties[call[1]]
+    key, results = (of.family, of.id), {called: result for result, called in pairing.answers.items()}
+    places: dict[int, set[int]] = {}
+    for index in range(call[0], len(outlines)):
+        ties = outlines[index].ties
+        if index > call[0] and any(tie.kind == "call" and (tie.family, tie.id) == key for tie in ties):
+            break
+        for k, tie in enumerate(ties):
+            if of.id is not None and tie.caller == key:
+                for at, which in [(index, k), *([results[index, k]] if (index, k) in results else [])]:
+                    places.setdefault(at, set()).add(which)
+    for index, ks in sorted(places.items()):
+        entry = work.entries[index]
+        message = work.mender.called_by(entry.message, ks, name)
+        if message is not entry.message:
+            entry.message = message
+            action, sentence = ("dropped_field", "no longer names the call that made it, which was dropped")
+            if name is not None:
+                action, sentence = ("made_id", "names the call that made it by its new id")
+            work.tell(action, entry.origin, f"a call or a result {sentence}", (outlines[index].ties[k].id for k in sorted(ks)))
 
 
 def _late(work: _Work) -> None:
@@ -287,9 +313,11 @@ def _dead(work: _Work) -> None:
     if not flagged:
         return
     outlines = work.outlines()
+    turns = {work.turn_end(outlines, index) for index in flagged}
     dead: dict[int, list[int]] = {}
-    for index, k in work.pairing(outlines).dead:
-        if index in flagged:
+    pairing = work.pairing(outlines)
+    for index, k in sorted(pairing.dead):
+        if work.turn_end(outlines, index) in turns:
             dead.setdefault(index, []).append(k)
     groups = []
     for index, ks in dead.items():
@@ -299,6 +327,8 @@ def _dead(work: _Work) -> None:
             work.tell("answered_call", entry.origin, "a call without a result was answered with an error", (ties[k].id for k in made))
             groups.append((work.turn_end(outlines, index), entry.origin, Loose(list(made.values()))))
         gone = {k for k in ks if k not in made}
+        for k in sorted(gone):
+            _called_by(work, outlines, pairing, (index, k), None)
         _take_out(work, index, ties, gone, "dropped_call", "a call that only its provider could have answered was dropped")
     work.put(groups)
     work.compact()
@@ -321,7 +351,14 @@ def _results_first(work: _Work) -> None:
 
 
 def _drop_reasoning(work: _Work) -> None:
-    for index in work.places("reasoning_without_follower"):
+    flagged = work.places("reasoning_without_follower")
+    if work.entries and work.entries[-1].message is not work.last:
+        # At the end it may wait for its item, unless that was there and had to go.
+        behind = len(work.entries)
+        while behind and work.mender.is_reasoning(work.entries[behind - 1].message):
+            behind -= 1
+        flagged = sorted({*flagged, *range(behind, len(work.entries))})
+    for index in flagged:
         entry = work.entries[index]
         entry.message = None
         work.tell("dropped_message", entry.origin, "reasoning without the item that it led to was dropped")
@@ -353,12 +390,19 @@ def _systems(work: _Work) -> None:
 
 
 def _triggers(work: _Work) -> None:
-    flagged = set(work.places("misplaced_trigger"))
-    for index in sorted(flagged):
-        work.tell("moved_message", work.entries[index].origin, "a trigger was moved to the end")
-    if flagged:
-        last = [entry for index, entry in enumerate(work.entries) if index in flagged]
-        work.entries = [entry for index, entry in enumerate(work.entries) if index not in flagged] + last
+    """A trigger moves to the end, where one is enough."""
+    flagged = work.places("misplaced_trigger")
+    if not flagged:
+        return
+    last = work.entries[flagged[-1]]
+    is_there = work.mender.is_trigger(work.entries[-1].message)
+    for index in flagged:
+        entry = work.entries[index]
+        if entry is last and not is_there:
+            work.tell("moved_message", entry.origin, "a compaction trigger was moved to the end")
+        else:
+            work.tell("dropped_message", entry.origin, "a compaction trigger was dropped, as there is one at the end")
+    work.entries = [entry for index, entry in enumerate(work.entries) if index not in flagged] + ([] if is_there else [last])
 
 
 def _join(work: _Work) -> None:

@@ -35,6 +35,15 @@ class Anthropic(Blocks):
     def renamed(self, block: Any, kind: Literal["call", "result"], name: str) -> Any:
         return with_field(block, "id" if kind == "call" else "tool_use_id", name)
 
+    def called_by(self, message: Any, ties: set[int], name: str | None) -> Any:
+        blocks, changed = self.blocks(message), False
+        for k, (at, tie) in enumerate(self.ties(message)):
+            if k in ties and tie.kind == "call":
+                maker = None if name is None else with_field(get(blocks[at], "caller"), "tool_id", name)
+                blocks[at] = without_field(blocks[at], "caller") if maker is None else with_field(blocks[at], "caller", maker)
+                changed = True
+        return self.with_blocks(message, blocks) if changed else message
+
     def alone(self, message: Any, codes: set[str]) -> Mended:
         if "missing_content" in codes:
             return Mended(None, [Told("dropped_message", NOTHING)])

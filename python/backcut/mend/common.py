@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ..edit import with_field
 from ..wire import Format
-from ..wire.common import Tie, get
+from ..wire.common import Outline, Tie, get
+from ..wire.pairing import Pairing
 
 __all__ = [
     "EMPTY",
@@ -91,9 +92,25 @@ class Mender:
         """What a result of this call bears."""
         return tie.id
 
+    def paired(self, messages: Sequence[Any], outlines: Sequence[Outline], pairing: Pairing) -> Pairing:
+        """How calls and results go together, where a format knows better than their ids and places tell."""
+        return pairing
+
     def rename(self, message: Any, names: Mapping[int, str]) -> Any:
         """The message with other ids."""
         raise NotImplementedError
+
+    def called_by(self, message: Any, ties: set[int], name: str | None) -> Any:
+        """The message with calls and results that name another call as that which made them (``None``: no longer any)."""
+        return message
+
+    def is_reasoning(self, message: Any) -> bool:
+        """Whether a message leads to the one behind it and may not stand without."""
+        return False
+
+    def is_trigger(self, message: Any) -> bool:
+        """Whether a message asks for a compaction."""
+        return False
 
     def take(self, message: Any, ties: set[int]) -> tuple[Any, dict[int, Any]]:
         """What is left of the message without these calls and results (``None``: nothing), and each of them."""
@@ -146,7 +163,14 @@ def like(content: Any, items: list[Any]) -> Sequence[Any]:
     return tuple(items) if isinstance(content, tuple) else items
 
 
-def made(near: Any, cls: str, fields: dict[str, Any]) -> Any:
-    """A message or part of this class, from the module of the class that stands near; a plain mapping beside mappings."""
-    kind = None if isinstance(near, Mapping) else getattr(sys.modules.get(type(near).__module__), cls, None)
-    return fields if kind is None else kind(**fields)
+def made(near: Any, cls: str, fields: dict[str, Any], **kind: str) -> Any:
+    """A message or part of this class, from where the class of the one that stands near comes from; beside mappings a plain one, which
+    says its ``kind``.
+    """
+    module = "" if isinstance(near, Mapping) else type(near).__module__
+    while module:
+        found = getattr(sys.modules.get(module), cls, None)
+        if found is not None:
+            return found(**fields)
+        module = module.rpartition(".")[0]
+    return {**kind, **fields}

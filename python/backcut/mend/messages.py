@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .common import Loose, Mender
+from .common import Loose, Mender, get, with_field
 
-__all__ = ["Messages"]
+__all__ = ["Messages", "edited"]
 
 
 class Messages(Mender):
@@ -23,3 +24,11 @@ class Messages(Mender):
     def own(self, loose: Loose, near: Any) -> list[Any]:
         """As they are."""
         return list(loose.pieces)
+
+
+def edited(message: Any, path: tuple[str | int, ...], edit: Callable[[Any], Any]) -> Any:
+    """The message with another record at ``path``, which has keys alone."""
+    if not path:
+        return edit(message)
+    key = str(path[0])
+    return with_field(message, key, edited(get(message, key), path[1:], edit))

@@ -77,7 +77,9 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
         call.answered = True
         pairing.answers[at, place] = call.at, call.place
         pairing.welds.append((call.at, at))
-        if not call.has_called:  # else its result had to wait for what it called
+        # A provider answers its own call once the client has answered those beside it, or those that it made.
+        waited = tie.family != "tool" and all(outlines[k].turn in ("model", "result") for k in range(call.at, at))
+        if not call.has_called and not (waited and outlines[at].turn == "model"):
             pairing.away.add((at, place))
             pairing.late.setdefault(at, []).append((call.at, tie.id))
 
