@@ -61,12 +61,19 @@ pub fn check<H: History>(history: &H, format: Option<Format>) -> Result<Vec<Viol
         let mut sink = Sink::new(reading, &mut meter, &mut links);
         let turn =
             format::read(wire.format, &message, &mut sink).map_err(|error| error.at(index))?;
+        let unsent = sink.unsent;
+        if unsent {
+            links.clear();
+        }
         let marks = format::inspect(wire.format, &message, turn, &links, &mut flaws)?;
         for flaw in flaws.drain(..) {
             add(index, flaw);
         }
         seen.push(Seen { turn, marks });
-        Step::push_all(&mut steps, index, turn, &mut links);
+        // What is no part of the conversation does not come between a call and its result.
+        if !(unsent && turn.is_system()) {
+            Step::push_all(&mut steps, index, turn, &mut links);
+        }
     }
     for (index, flaw) in format::order(wire.format, &seen) {
         add(index, flaw);

@@ -14,7 +14,7 @@ use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
 use crate::window::{Limits, Overflow, Size, Start};
-use walk::Walk;
+use walk::{Stripped, Walk};
 
 /// The text type of a history.
 pub(crate) type TextOf<H> = <<H as History>::Value as Value>::Text;
@@ -89,6 +89,8 @@ struct Candidate {
     task: Option<usize>,
     /// The user turn into which the notice is folded.
     fold: Option<usize>,
+    /// Whether the two are all of the body.
+    whole: bool,
     size: Size,
 }
 
@@ -176,9 +178,8 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             task = walk.task_before(tail)?;
         }
         // Where nothing is left out there is no notice, and nothing to strip.
-        let whole =
-            task.unwrap_or(tail) == walk.head && tail <= walk.head + usize::from(task.is_some());
-        let mut size = walk.base
+        let whole = walk.is_whole(tail, task);
+        let mut size = walk.base_of(tail, task)
             + if whole {
                 walk.suffix(tail)
             } else {
@@ -204,6 +205,7 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail,
             task,
             fold,
+            whole,
             size,
         }))
     }
@@ -247,7 +249,8 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             tail: newest,
             task: None,
             fold: None,
-            size: walk.base + walk.suffix_behind_a_cut(newest),
+            whole: newest == walk.head,
+            size: walk.base_of(newest, None) + walk.suffix_behind_a_cut(newest),
         });
         let size = least.size;
         if walk.limits.on_overflow == Overflow::Raise
@@ -281,7 +284,17 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             && walk.task_before(chosen.tail)?.is_some();
         let lead = walk.lead().filter(|_| chosen.task != Some(walk.head));
         let (mut edits, tools_truncated, chars_capped) = walk.edits(chosen.tail);
-        let stripped = walk.strip(chosen.tail);
+        let changed = if chosen.whole {
+            edits.first().map(|edit| edit.index)
+        } else {
+            Some(chosen.tail)
+        };
+        let stripped = changed.map_or_else(Stripped::default, |index| walk.strip(index));
+        let size = if chosen.whole {
+            chosen.size - stripped.saved
+        } else {
+            chosen.size
+        };
         merge(&mut edits, stripped.edits);
         if let Some(cuts) = lead {
             let lead = Edit {
@@ -332,15 +345,15 @@ impl<'w, 'a, H: History> Search<'w, 'a, H> {
             lead,
             left_out: stripped.left_out,
             report: Report {
-                window_trimmed: true,
+                window_trimmed: !chosen.whole,
                 messages_original: walk.len,
                 messages_sent: sent,
                 window_orphans_dropped: walk.orphans(reach, chosen.tail),
                 task_dropped,
                 tools_truncated,
                 chars_capped,
-                chars_sent: chosen.size.chars,
-                tokens_sent: walk.counter.map(|_| chosen.size.tokens),
+                chars_sent: size.chars,
+                tokens_sent: walk.counter.map(|_| size.tokens),
                 first_changed: None,
                 over_budget,
                 thinking_invalidated: stripped.invalidated,

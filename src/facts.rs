@@ -97,12 +97,18 @@ impl Family {
 #[derive(Clone, Debug)]
 pub(crate) struct Tie<T> {
     pub family: Family,
+    /// Whether a call may go without a result.
+    pub optional: bool,
     /// `None` where the message carries no id: then the place decides.
     pub id: Option<T>,
-    /// Another id by which a result may name the call.
-    pub alias: Option<T>,
-    /// Of a call that another call has made, that one's family and id: the two stay together.
-    pub caller: Option<(Family, T)>,
+    /// What few have; nearly all ties are read, compared and forgotten, so they are kept small.
+    more: Option<Box<More<T>>>,
+}
+
+#[derive(Clone, Debug)]
+struct More<T> {
+    alias: Option<T>,
+    caller: Option<(Family, T)>,
 }
 
 impl<T> Tie<T> {
@@ -110,10 +116,45 @@ impl<T> Tie<T> {
     pub(crate) const fn new(family: Family, id: Option<T>) -> Self {
         Self {
             family,
+            optional: false,
             id,
-            alias: None,
-            caller: None,
+            more: None,
         }
+    }
+
+    /// The same with another id by which a result may name the call.
+    pub(crate) fn with_alias(mut self, alias: Option<T>) -> Self {
+        if alias.is_some() {
+            self.more_mut().alias = alias;
+        }
+        self
+    }
+
+    /// The same as a call that another call has made, of that family and id: the two stay together.
+    pub(crate) fn called_by(mut self, family: Family, id: Option<T>) -> Self {
+        if let Some(id) = id {
+            self.more_mut().caller = Some((family, id));
+        }
+        self
+    }
+
+    fn more_mut(&mut self) -> &mut More<T> {
+        self.more.get_or_insert_with(|| {
+            Box::new(More {
+                alias: None,
+                caller: None,
+            })
+        })
+    }
+
+    /// The other id.
+    pub(crate) fn alias(&self) -> Option<&T> {
+        self.more.as_ref()?.alias.as_ref()
+    }
+
+    /// Family and id of the call that made this call.
+    pub(crate) fn caller(&self) -> Option<&(Family, T)> {
+        self.more.as_ref()?.caller.as_ref()
     }
 }
 

@@ -1,21 +1,29 @@
 //! Wire formats: what a provider means by a message. One file a provider, each a [`Wire`]; here is what they share.
 
 pub(crate) mod anthropic;
+pub(crate) mod bedrock;
 pub(crate) mod chat;
 mod detect;
+pub(crate) mod gemini;
+mod json;
+pub(crate) mod langchain;
 mod media;
 pub(crate) mod observation;
+pub(crate) mod pi;
+pub(crate) mod pydantic_ai;
+mod responses;
 mod sink;
 
 use std::borrow::Cow;
 
+use crate::cost::Meter;
 use crate::error::{Between, Error, Foreign, Misfit, ReadError};
-use crate::facts::{Links, Turn};
+use crate::facts::{Links, Role, Turn};
 use crate::plan::PartCut;
-use crate::value::{Key, Text, Value};
+use crate::value::{Key, Lent, Text, Value};
 
 pub use detect::Known;
-pub(crate) use detect::{detect, hint};
+pub(crate) use detect::{Detected, detect, hint};
 pub(crate) use observation::Capped;
 pub(crate) use sink::{Lead, Reading, Shorten, Sink, Thinking};
 
@@ -49,8 +57,20 @@ macro_rules! formats {
 formats! { $
     /// `OpenAI` Chat Completions and its clones.
     OpenaiChat = "openai-chat": chat::Chat,
+    /// `OpenAI` Responses.
+    OpenaiResponses = "openai-responses": responses::Responses,
     /// Anthropic Messages.
     Anthropic = "anthropic": anthropic::Anthropic,
+    /// Pi and `OpenClaw`.
+    Pi = "pi": pi::Pi,
+    /// `LangChain`.
+    Langchain = "langchain": langchain::Langchain,
+    /// Google Gemini, contents and parts.
+    Gemini = "gemini": gemini::Gemini,
+    /// Bedrock Converse.
+    Bedrock = "bedrock": bedrock::Bedrock,
+    /// pydantic-ai's requests and responses.
+    PydanticAi = "pydantic-ai": pydantic_ai::PydanticAi,
 }
 
 impl Format {
@@ -219,8 +239,8 @@ pub(crate) fn links<V: Value>(
     ask!(format, W => W::links(message, turn, links))
 }
 
-/// [`Wire::read`]. Where the history's shape decided, a message with a part of another format is refused; Chat Completions
-/// looks for itself.
+/// [`Wire::read`]. Where the history's shape decided, a message with a part of another format is refused. Chat Completions looks
+/// for itself; `LangChain`'s messages hold the parts of any provider, and Pi's thinking looks like Anthropic's.
 #[inline]
 pub(crate) fn read<V: Value>(
     format: Format,
@@ -228,7 +248,7 @@ pub(crate) fn read<V: Value>(
     sink: &mut Sink<'_, '_, V>,
 ) -> Result<Turn, ReadError> {
     let turn = ask!(format, W => W::read(message, sink))?;
-    if sink.how.auto && format != Format::OpenaiChat {
+    if sink.how.auto && !matches!(format, Format::OpenaiChat | Format::Pi | Format::Langchain) {
         let content = message.get(Key::Content)?;
         for part in records(content.as_ref()) {
             refuse_foreign(&part, format)?;
@@ -363,6 +383,24 @@ pub(crate) fn text_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>,
     Ok(record.get(key)?.and_then(|value| value.text()))
 }
 
+/// Meters the texts of a part that nobody knows.
+pub(crate) fn unknown_texts<V: Value>(
+    part: &V,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), Foreign> {
+    for key in [Key::Text, Key::Thinking, Key::Content] {
+        if let Some(text) = text_at(part, key)? {
+            return meter.text(&text);
+        }
+    }
+    for inner in records(part.get(Key::Content)?.as_ref()) {
+        if let Some(text) = text_at(&inner, Key::Text)? {
+            meter.text(&text)?;
+        }
+    }
+    Ok(())
+}
+
 /// The text under a key of a record that stands at `path`; an error if anything else is there.
 pub(crate) fn string_at<V: Value>(
     record: &V,
@@ -435,6 +473,60 @@ pub(crate) fn no_message<V: Value>(value: &V) -> ReadError {
         Some(value),
         "a mapping or an object with a role",
     ))
+}
+
+/// The role of a message, one of those that `named` knows.
+pub(crate) fn role_of<V: Value>(
+    message: &V,
+    named: impl Fn(&str) -> Option<Role>,
+    expected: &'static str,
+) -> Result<Role, ReadError> {
+    let mut role = None;
+    message.look(|key, value| {
+        if key == Key::Role {
+            role = value.word(&named);
+        }
+        key != Key::Role
+    });
+    if let Some(role) = role {
+        return Ok(role);
+    }
+    if !message.is_record() {
+        return Err(no_message(message));
+    }
+    let value = message.get(Key::Role)?;
+    let word = value.as_ref().and_then(Value::word);
+    word.as_deref()
+        .and_then(named)
+        .ok_or_else(|| wrong_word(Key::Role, value.as_ref(), expected))
+}
+
+/// Refuses a part that another format has, where nobody said which format it is. Chat Completions tells by its calls and
+/// results, whatever stands beside them.
+pub(crate) fn refuse_other<V: Value>(
+    message: &V,
+    how: Reading,
+    before: Format,
+) -> Result<(), ReadError> {
+    if !how.auto || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some() {
+        return Ok(());
+    }
+    for part in records(message.get(Key::Content)?.as_ref()) {
+        if let Some(looks) = detect::by_part(&part)?.filter(|&looks| looks != before) {
+            return Err(ReadError::LooksLike(Between { looks, before }));
+        }
+    }
+    Ok(())
+}
+
+/// The first of several keys under which a record has something.
+pub(crate) fn first_of<V: Value>(record: &V, keys: &[Key]) -> Result<Option<(Key, V)>, Foreign> {
+    for &key in keys {
+        if let Some(value) = record.get(key)? {
+            return Ok(Some((key, value)));
+        }
+    }
+    Ok(None)
 }
 
 /// A role that the format does not have.

@@ -78,7 +78,7 @@ pub(crate) enum Answer {
 /// The ids by which a call and its result find each other: most have one, the legacy family none.
 fn keys<T: Text>(tie: &Tie<T>) -> impl Iterator<Item = (Family, String)> {
     let family = tie.family;
-    [&tie.id, &tie.alias]
+    [tie.id.as_ref(), tie.alias()]
         .into_iter()
         .flatten()
         .map(move |id| (family, id.as_str().into_owned()))
@@ -184,14 +184,11 @@ mod tests {
         fn tie(&mut self) -> Tie<Id> {
             match self.below(10) {
                 0 => Tie::new(Family::Legacy, None),
-                1 => Tie {
-                    alias: Some(self.id()),
-                    ..Tie::new(Family::LocalShell, Some(self.id()))
-                },
-                2 => Tie {
-                    caller: Some((Family::Tool, self.id())),
-                    ..Tie::new(Family::Tool, Some(self.id()))
-                },
+                1 => Tie::new(Family::LocalShell, Some(self.id())).with_alias(Some(self.id())),
+                2 => {
+                    let caller = Some(self.id());
+                    Tie::new(Family::Tool, Some(self.id())).called_by(Family::Tool, caller)
+                }
                 3 => Tie::new(Family::Tool, None),
                 _ => Tie::new(Family::Tool, Some(self.id())),
             }

@@ -94,6 +94,12 @@ keys! {
     ApprovalRequestId = "approval_request_id",
     Fingerprint = "fingerprint",
     FileData = "file_data",
+    Actions = "actions",
+    Execution = "execution",
+    Environment = "environment",
+    CallerId = "caller_id",
+    Reason = "reason",
+    Logs = "logs",
     // Gemini
     FunctionCallCamel = "functionCall",
     FunctionResponseCamel = "functionResponse",
@@ -116,6 +122,10 @@ keys! {
     FunctionDeclarations = "function_declarations",
     ParametersJsonSchemaCamel = "parametersJsonSchema",
     ParametersJsonSchema = "parameters_json_schema",
+    ToolCallCamel = "toolCall",
+    ToolCall = "tool_call",
+    ToolResponseCamel = "toolResponse",
+    ToolResponse = "tool_response",
     // Bedrock
     ToolUseIdCamel = "toolUseId",
     Json = "json",
@@ -131,6 +141,7 @@ keys! {
     CachePoint = "cachePoint",
     GuardContent = "guardContent",
     CitationsContent = "citationsContent",
+    SearchResult = "searchResult",
     ToolSpec = "toolSpec",
     InputSchemaCamel = "inputSchema",
     // Pi
@@ -148,11 +159,17 @@ keys! {
     Kwargs = "kwargs",
     InvalidToolCalls = "invalid_tool_calls",
     AdditionalKwargs = "additional_kwargs",
+    Extras = "extras",
+    Base64 = "base64",
     // pydantic-ai
     PartKind = "part_kind",
     ToolName = "tool_name",
     ProviderName = "provider_name",
     MediaType = "media_type",
+    VendorMetadata = "vendor_metadata",
+    Transcript = "transcript",
+    ProviderDetails = "provider_details",
+    Instructions = "instructions",
     // Clones of Chat Completions
     ToolResponses = "tool_responses",
     ToolPlan = "tool_plan",
@@ -261,6 +278,15 @@ pub trait Value: Clone {
     /// # Errors
     /// What the caller's own object raised.
     fn compact_json(&self) -> Result<Option<Self::Text>, Foreign>;
+
+    /// What pydantic-ai sends of a value that is no text: its JSON, where classes have one too; of a value whose JSON is a string,
+    /// that string. `None` where there is none.
+    ///
+    /// # Errors
+    /// What the caller's own object raised.
+    fn sent(&self) -> Result<Option<Self::Text>, Foreign> {
+        self.compact_json()
+    }
 
     /// The name of the value's type, for an error.
     fn type_name(&self) -> String;

@@ -314,7 +314,7 @@ def longest(wire: str, messages: Sequence[Message], turns: int) -> tuple[list[in
 
 # Measuring.
 
-_TEXTS = ("text", "thinking", "refusal")
+_TEXTS = ("text", "thinking", "refusal", "summary")
 _OPAQUE = ("source", "image", "inlineData", "fileData", "signature", "thinkingSignature", "encrypted_content", "data", "details")
 
 

@@ -736,10 +736,16 @@ fn the_oldest_wrong_role_goes_first() {
 
 #[test]
 fn the_first_shape_that_is_one_formats_alone_decides() {
-    let shapes = [(
-        json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}),
-        Format::Anthropic,
-    )];
+    let shapes = [
+        (
+            json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}),
+            Format::Anthropic,
+        ),
+        (
+            json!({"type": "reasoning", "summary": []}),
+            Format::OpenaiResponses,
+        ),
+    ];
     for (message, expected) in shapes {
         let history = [user("u"), message.clone()];
         let found = plan(&history, &turns(5)).unwrap();
@@ -756,6 +762,29 @@ fn the_first_shape_that_is_one_formats_alone_decides() {
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn items_of_responses_in_a_row_are_one_turn() {
+    let history = [
+        user("u"),
+        json!({"type": "reasoning", "summary": []}),
+        json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}),
+        json!({"type": "custom_tool_call", "call_id": "a", "name": "f", "input": "x"}),
+        json!({"type": "custom_tool_call_output", "call_id": "a", "output": "X"}),
+        json!({"type": "function_call_output", "call_id": "a", "output": "A"}),
+        user("v"),
+    ];
+    assert_eq!(codes(&history), []);
+    assert_eq!(kept(&plan(&history, &turns(5)).unwrap()), [6]);
+    assert_eq!(
+        codes(&history[..4]),
+        [(2, "pending_call"), (3, "pending_call")]
+    );
+    assert_eq!(
+        codes(&[history[1].clone(), user("u")]),
+        [(0, "reasoning_without_follower")]
+    );
 }
 
 // check

@@ -416,7 +416,10 @@ def test_another_format_further_on_is_ambiguous() -> None:
     chat = said(None, tool_calls=[{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}])
     for messages, expected in (
         ([user("q"), chat, user("r"), call("b")], "messages[3] looks like anthropic, the messages before it like openai-chat"),
-        ([user("q"), call("b"), {"role": "tool", "content": "x"}], "messages[2] looks like openai-chat, the messages before it like anthropic"),
+        (
+            [user("q"), call("b"), {"role": "tool", "content": "x"}],
+            "messages[2] looks like openai-chat, the messages before it like anthropic",
+        ),
     ):
         for operation in (backcut.trim, backcut.check, lambda messages: backcut.count(messages, tokenizer=len)):
             more: Any = {"max_turns": 1, "start": "any"} if operation is backcut.trim else {}

@@ -121,6 +121,50 @@ def test_tools_and_system_count(run: Run, put: Put) -> None:
     assert legacy["tools"] == full["tools"]
 
 
+@pytest.mark.parametrize("key", ["messages", "input", "contents"])
+def test_the_array_stands_where_a_provider_has_it(run: Run, put: Put, key: str) -> None:
+    text = json.dumps({"n": 1.50, key: HISTORY, "z": {"messages": [1]}}, indent=1)
+    code, out, _ = run("trim", "--max-turns", "1", "--no-notice", put(text))
+    assert code == 0
+    assert out == json.dumps({"n": 1.50, key: [HISTORY[0], HISTORY[-1]], "z": {"messages": [1]}}, indent=1)
+
+
+def test_what_is_no_array_beside_one_is_no_matter(run: Run, put: Put) -> None:
+    body = {"input": "hi", "messages": HISTORY, "contents": None}
+    assert json.loads(run("trim", "--max-turns", "1", "--no-notice", put(body))[1]) == {**body, "messages": [HISTORY[0], HISTORY[-1]]}
+
+
+def test_another_key(run: Run, put: Put) -> None:
+    body = {"messages": [], "history": HISTORY}
+    code, out, _ = run("trim", "--key", "history", "--max-turns", "1", "--no-notice", put(lines(body, HISTORY)))
+    assert (code, out) == (0, lines({"messages": [], "history": [HISTORY[0], HISTORY[-1]]}, [HISTORY[0], HISTORY[-1]]))
+    for body, found in (({"messages": []}, "found an object with 'messages'"), ({"history": "hi"}, "history: expected an array, found a")):
+        code, _, err = run("trim", "--key", "history", put(body))
+        assert code == 2
+        assert found in err
+    assert 'an object with "history", found' in run("trim", "--key", "history", put({"messages": []}))[2]
+    assert run("count", "--key", "input", put({"messages": [], "input": HISTORY}))[0] == 0
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n \n"])
+def test_a_log_of_one_entry_a_line(put: Put, end: str) -> None:
+    text = "\n" + "\r\n".join(json.dumps(message) for message in HISTORY) + end
+    (conversation,) = Source(put(text), log=True)
+    assert conversation.messages == HISTORY
+    assert conversation.render(list(conversation.messages)) == text
+    short = conversation.render([conversation.messages[0], NOTICE])
+    assert short == "\n" + json.dumps(HISTORY[0]) + "\r\n" + json.dumps(NOTICE, ensure_ascii=False) + end
+    (single,) = Source(put(lines(HISTORY[0])), log=True)
+    assert single.render([*single.messages, NOTICE]) == lines(HISTORY[0]) + json.dumps(NOTICE, ensure_ascii=False) + "\n"
+
+
+def test_what_else_a_log_may_be(put: Put) -> None:
+    for text in (lines(HISTORY, HISTORY), lines({"messages": HISTORY}), json.dumps(HISTORY, indent=1)):
+        assert all(conversation.messages == HISTORY for conversation in Source(put(text), log=True))
+    with pytest.raises(CommandError, match=r"in\.json:3:2: not JSON"):
+        list(Source(put(lines(*HISTORY[:2]) + "{]\n"), log=True))
+
+
 def test_trim_again_changes_nothing(run: Run, put: Put) -> None:
     options = ("--max-chars", "2000", "--max-chars-per-tool", "300")
     once = run("trim", *options, str(EXAMPLE))[1]
@@ -157,7 +201,8 @@ def test_output_is_forgotten_when_not_delivered(tmp_path: Path) -> None:
 
 GOOD = '[{"role": "user", "content": "hi"}]'
 ONCE = "expected each key once in an object, found '{}' again"
-NOT_ONE = 'expected an array of messages or an object with "messages", found'
+NOT_ONE = 'expected an array of messages or an object with "messages", "input" or "contents", found'
+HINT = "put all into one array, or read a log of pi's with --format pi"
 
 BAD = {
     "empty": (b"", "in.json: expected a conversation, found nothing"),
@@ -176,9 +221,14 @@ BAD = {
     "number": (b"42", f'in.json:1:1: {NOT_ONE} a number'),
     "string": (b'"hi"', f'in.json:1:1: {NOT_ONE} a string'),
     "null": (b"null", f'in.json:1:1: {NOT_ONE} null'),
-    "no messages": (b'{"input": 1}', f"in.json:1:1: {NOT_ONE} an object with 'input'"),
+    "no messages": (b'{"prompt": 1}', f"in.json:1:1: {NOT_ONE} an object with 'prompt'"),
     "empty object": (b"{ }", f'in.json:1:1: {NOT_ONE} an empty object'),
-    "a message": (b'{"role": "user", "content": ""}\n{}', f"{NOT_ONE} a single message"),
+    "a message": (b'{"role": "user", "content": ""}\n{}', f"in.json:1:1: {NOT_ONE} a single message; {HINT}"),
+    "an entry": (b'{"type": "session", "id": "x"}\n{}', f"in.json:1:1: {NOT_ONE} a single 'session'; {HINT}"),
+    "a request": (b'{"kind": "request", "parts": []}', f"in.json:1:1: {NOT_ONE} a single 'request'; {HINT}"),
+    "a text": (b'{"model": "m", "input": "hi"}', "in.json:1:1: input: expected an array, found a string"),
+    "contents null": (b'{"contents": null}', "in.json:1:1: contents: expected an array, found null"),
+    "two arrays": (b'{"messages": [],\n "input": []}', "in.json:2:2: expected one array of messages, found messages and input; --key says"),
     "messages null": (b'\n {"messages": null}', "in.json:2:2: messages: expected an array, found null"),
     "latin-1": (b'["\xe4"]', "in.json: expected UTF-8, found byte 0xe4 at offset 2"),
     "latin-1 later": ((GOOD + "\n" + GOOD + "\n").encode() + b"\xff", "in.json: expected UTF-8, found byte 0xff at offset 72"),
@@ -199,7 +249,7 @@ BAD = {
     "jsonl, blank lines": ((GOOD + "\n\n\n" + GOOD + "\n7\n").encode(), "in.json:5:1: expected an array of messages"),
     "jsonl, role": ((GOOD + '\n[{"content": "hi"}]\n').encode(), "in.json:2:2: messages[0].role: expected one of"),
     "array of lines": ((GOOD + "\n" + GOOD + ",\n").encode(), "in.json:2:36: not JSON: expecting the end of the input"),
-    "foreign": (b'[{"role": "model", "parts": []}]', "in.json:1: "),
+    "foreign": (b'[{"role": "tool", "tool_call_id": "a", "content": ""}, {"role": "model", "parts": []}]', "in.json:1"),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 import pytest
 
 from backcut import BudgetError, FormatError, OptionError, context_window
+from backcut.options import FORMATS
 from support import DEFAULT_NOTICE, get, snapshot
 
 HISTORY: list[Any] = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}, {"role": "user", "content": "three"}]
@@ -401,3 +402,146 @@ def test_tools_that_are_objects_count_beside_what_cannot() -> None:
         with pytest.raises(BudgetError):
             window({"messages": history, "tools": tools}, lambda request: request)
     assert window({"messages": history, "tools": [print, "junk"]}, lambda request: "sent") == "sent"
+
+
+# Requests of other providers.
+
+TEXT = "You are brief."
+GEMINI: list[Any] = [
+    {"role": "user", "parts": [{"text": "one"}]},
+    {"role": "model", "parts": [{"text": "two"}]},
+    {"role": "user", "parts": [{"text": "three"}]},
+]
+SILENT = context_window(max_turns=1, notice=False)
+needs_gemini = pytest.mark.skipif("gemini" not in FORMATS, reason="not there yet")
+
+
+@pytest.mark.parametrize("key", ["messages", "input", "contents"])
+def test_where_providers_have_the_messages(key: str) -> None:
+    for request in ({"model": "m", key: HISTORY}, types.SimpleNamespace(model="m", **{key: HISTORY})):
+        before = snapshot(request)
+        given = SILENT(request, lambda given: given)
+        assert get(given, key) == HISTORY[2:]
+        assert get(given, "model") == "m"
+        assert snapshot(request) == before
+
+
+def test_messages_go_before_input() -> None:
+    request = {"input": HISTORY, "messages": HISTORY[:2], "contents": HISTORY}
+    assert SILENT(request, lambda given: given) == {**request, "messages": SILENT(HISTORY[:2])}
+    with pytest.raises(FormatError):
+        SILENT({"messages": None, "input": HISTORY}, lambda given: given)
+    for nothing in ({"input": None}, {"contents": 5}, {"input": {"role": "user"}}, types.SimpleNamespace(input=5)):
+        with pytest.raises(FormatError, match="as the request"):
+            SILENT(nothing, lambda given: given)
+
+
+@pytest.mark.parametrize("key", ["input", pytest.param("contents", marks=needs_gemini)])
+def test_a_text_alone_is_measured_and_sent_as_it_is(key: str) -> None:
+    window = context_window(max_tokens=40, tokenizer=len)
+    for call in (window.wrap(lambda **request: request), lambda **request: window(request, lambda given: given)):
+        assert call(**{key: "hi"}) == {key: "hi"}
+        with pytest.raises(BudgetError):
+            call(**{key: "x" * 40})
+        with pytest.raises(BudgetError):
+            call(**{key: "hi"}, instructions="x" * 40)
+
+
+def counted(**request: Any) -> int:
+    """Tokens of a request, however it is handed over."""
+    reports: list[Any] = []
+    window = context_window(tokenizer=len, on_report=reports.append)
+    window(request, lambda given: given)
+    window(types.SimpleNamespace(**request), lambda given: given)
+    window.wrap(lambda **given: given)(**request)
+    assert len({report.tokens_sent for report in reports}) == 1
+    return int(reports[0].tokens_sent)
+
+
+@pytest.mark.parametrize("key", ["messages", "input", "contents"])
+def test_system_text_of_every_provider_is_counted(key: str) -> None:
+    bare = counted(**{key: HISTORY})
+    with_text = counted(**{key: HISTORY}, system=TEXT)
+    assert with_text > bare
+    for name in ("instructions", "system_instruction", "systemInstruction"):
+        assert counted(**{key: HISTORY}, **{name: TEXT}) == with_text
+        assert counted(**{key: HISTORY}, **{name: None}) == bare
+    assert counted(**{key: HISTORY}, system=TEXT, instructions="x" * 99) == with_text
+    for config in ({"system_instruction": TEXT}, types.SimpleNamespace(system_instruction=TEXT), {"tools": TOOLS}):
+        assert (counted(**{key: HISTORY}, config=config) > bare) == (key == "contents")
+
+
+def test_system_text_in_every_shape() -> None:
+    expected = counted(messages=HISTORY, system=TEXT)
+    part = types.SimpleNamespace(text=TEXT)
+    for system in (
+        [{"text": TEXT}, {"cachePoint": {"type": "default"}}],
+        [{"text": TEXT}, {"text": 5}, 5],
+        {"text": TEXT},
+        {"parts": [{"text": TEXT}]},
+        types.SimpleNamespace(role="user", parts=[part]),
+        types.SimpleNamespace(role="user", parts=[part, types.SimpleNamespace(text=None)]),
+        part,
+    ):
+        assert counted(messages=HISTORY, system=system) == expected
+    for system in ({"parts": [5]}, {"parts": None}, object(), {"text": 5}):
+        assert counted(messages=HISTORY, system=system) == counted(messages=HISTORY)
+
+
+def test_tools_of_every_provider_are_counted() -> None:
+    function = {"name": "look", "description": "Looks."}
+    expected = counted(messages=HISTORY, tools=TOOLS)
+    assert counted(messages=HISTORY, toolConfig={"tools": [{"toolSpec": function}]}) == expected
+    assert counted(contents=HISTORY, tools=[{"functionDeclarations": [function]}]) == expected
+    assert counted(contents=HISTORY, config={"tools": [types.SimpleNamespace(function_declarations=[function])]}) == expected
+    assert counted(contents=HISTORY, toolConfig={"functionCallingConfig": {"mode": "AUTO"}}) == counted(contents=HISTORY)
+    assert counted(contents=HISTORY, tools=[{"googleSearch": {}}]) > counted(contents=HISTORY)
+
+
+@needs_gemini
+def test_a_request_of_gemini() -> None:
+    request = {"contents": GEMINI, "config": {"system_instruction": TEXT}}
+    assert SILENT(request, lambda given: given) == {**request, "contents": GEMINI[2:]}
+
+
+def test_wrap_takes_the_first_that_the_function_has() -> None:
+    def responses(*, input: Any = None, instructions: Any = None) -> Any:
+        return input
+
+    def generate(model: str, contents: Any, config: Any = None) -> Any:
+        return contents
+
+    def all_three(contents: Any = None, input: Any = None, messages: Any = None) -> Any:
+        return contents, input, messages
+
+    assert SILENT.wrap(responses)(input=HISTORY) == HISTORY[2:]
+    assert SILENT.wrap(generate)("m", HISTORY) == HISTORY[2:]
+    assert SILENT.wrap(generate)("m", contents=HISTORY) == HISTORY[2:]
+    assert SILENT.wrap(all_three)(HISTORY, HISTORY, HISTORY) == (HISTORY, HISTORY, HISTORY[2:])
+    assert SILENT.wrap(all_three)(HISTORY) == (HISTORY, None, None)
+    assert SILENT.wrap(responses)() is None
+
+
+def test_wrap_of_any_keyword_takes_each_of_them() -> None:
+    def anything(**kwargs: Any) -> Any:
+        return kwargs
+
+    def part(input: Any = None, **kwargs: Any) -> Any:
+        return input, kwargs
+
+    for key in ("messages", "input", "contents"):
+        assert SILENT.wrap(anything)(**{key: HISTORY}) == {key: HISTORY[2:]}
+    assert SILENT.wrap(anything)(messages=HISTORY, input=HISTORY) == {"messages": HISTORY[2:], "input": HISTORY}
+    assert SILENT.wrap(part)(5, messages=HISTORY) == (5, {"messages": HISTORY[2:]})
+    assert SILENT.wrap(part)(HISTORY) == (HISTORY[2:], {})
+
+
+def test_wrap_counts_what_a_function_takes_beside_its_input() -> None:
+    reports: list[Any] = []
+    window = context_window(tokenizer=len, on_report=reports.append)
+
+    def responses(input: Any, *, instructions: Any = TEXT, tools: Any = None) -> None:
+        pass
+
+    window.wrap(responses)(HISTORY, tools=TOOLS)
+    assert reports[0].tokens_sent == window.trim(HISTORY, tools=TOOLS, system=TEXT).report.tokens_sent

@@ -68,7 +68,7 @@ def repaired(wire: str, messages: Sequence[Any]) -> backcut.Repaired[Any]:
 def test_what_each_code_leads_to(case: Case) -> None:
     assert case.code in codes(case.wire, case.messages)
     answer = repaired(case.wire, case.messages)
-    assert [tuple(change)[:2] + (change.ids,) for change in answer.changes] == list(case.changes)
+    assert [(change.action, change.index, change.ids) for change in answer.changes] == list(case.changes)
     assert len(answer.messages) == len(case.expected)
     for message, expected in zip(answer.messages, case.expected, strict=True):
         if isinstance(expected, int):

@@ -55,7 +55,7 @@ def edit_message(message: Any, cuts: Sequence[PartCut]) -> Any:
         message: a mapping or an object.
         cuts: what stays of each text that changes; counted in code points of the text as it is, lone surrogates included. What is
             no text at the end of a path is cut as compact JSON; as a ``response`` or ``json``, which must be a mapping, it becomes
-            ``{"output": cut}``.
+            ``{"output": cut}``, as a ``document`` ``{"data": cut}``.
 
     Returns:
         A new message of the same kind.
@@ -69,28 +69,47 @@ def fold_notice(message: Any, text: str, format: str = "openai-chat") -> Any:
     A text gets the notice and a blank line in front, a list a block of its own, in the shape of the format; where there was
     nothing, the notice is all of it.
     """
-    return _fold(message, fold_place(message, format), text, format)
+    place = fold_place(message, format)
+    return message if place is None else _fold(message, place, text, format)
 
 
-def fold_place(message: Any, format: str) -> tuple[str | int, ...]:
-    """Where a user turn has its text or its list of blocks."""
+def fold_place(message: Any, format: str) -> tuple[str | int, ...] | None:
+    """Where a user turn has its text or its list of blocks; ``None`` where there is no room for a notice."""
     if format == "gemini":
         return ("parts",)
     if format == "pydantic-ai":
         parts = get(message, "parts") or ()
-        prompt = next((k for k, part in enumerate(parts) if get(part, "part_kind") == "user-prompt"), 0)
-        return ("parts", prompt, "content")
-    if format == "pi" and get(message, "role") is None and get(message, "message") is not None:
-        return ("message", "content")
+        prompts = [k for k, part in enumerate(parts) if get(part, "part_kind") == "user-prompt"]
+        # Where the library itself speaks for the user, and in one text.
+        retries = [
+            k
+            for k, part in enumerate(parts)
+            if get(part, "part_kind") in ("retry-prompt", "retry-feedback") and isinstance(get(part, "content"), str)
+        ]
+        return ("parts", (prompts or retries)[0], "content") if prompts or retries else None
+    if format == "pi":
+        return _fold_place_of_pi(message)
     if format == "langchain":
         wrapped = next((key for key in ("data", "kwargs") if get(message, "content") is None and get(message, key) is not None), None)
         return ("content",) if wrapped is None else (wrapped, "content")
     return ("content",)
 
 
+def _fold_place_of_pi(message: Any) -> tuple[str, ...] | None:
+    entry = get(message, "type") if get(message, "role") is None else None
+    path, kind = ((), entry or get(message, "role")) if entry != "message" else (("message",), get(get(message, "message"), "role"))
+    if kind == "bashExecution":
+        return None  # pi words it: a command and its output
+    is_summary = kind in ("branchSummary", "compactionSummary", "branch_summary", "compaction")
+    return (*path, "summary" if is_summary else "content")
+
+
 def says_first(message: Any, text: str, format: str) -> bool:
-    """Whether a user turn begins with ``text`` as if it had been folded into it."""
-    content = _at(message, fold_place(message, format))
+    """Whether nothing is to be folded into a user turn: it begins with ``text`` as if that had been, or has no room for it."""
+    place = fold_place(message, format)
+    if place is None:
+        return True
+    content = _at(message, place)
     if isinstance(content, str):
         return content == text or content.startswith(f"{text}\n\n")
     if not isinstance(content, (list, tuple)) or not content:
@@ -103,7 +122,8 @@ def says_first(message: Any, text: str, format: str) -> bool:
 
 def text_to_fold_into(message: Any, format: str) -> str | None:
     """The text that a notice is put in front of; ``None`` where it becomes a block of its own, or all of it."""
-    content = _at(message, fold_place(message, format))
+    place = fold_place(message, format)
+    content = None if place is None else _at(message, place)
     return content if isinstance(content, str) else None
 
 
@@ -168,18 +188,26 @@ def _edit(thing: Any, edits: list[tuple[tuple[str | int, ...], PartCut]], key: s
         items = [_edit(item, by_key[k], k) if k in by_key else item for k, item in enumerate(thing) if k not in gone]
         return _like(thing, items)
     for name, inner in by_key.items():
-        thing = with_field(thing, str(name), _edit(get(thing, str(name)), inner, name))
+        own: Any = str(name)
+        if isinstance(thing, Mapping) and own not in thing:  # a key that is no string, which paths know by its name
+            own = next((each for each in thing if str(each) == own), own)
+        thing = with_field(thing, own, _edit(get(thing, own), inner, name))
     return thing
+
+
+_WRAPPED: dict[str | int | None, str] = {"response": "output", "json": "output", "document": "data"}
+"""What must be a mapping, and the key of the text that is left of it."""
 
 
 def _cut(value: Any, cut: PartCut, key: str | int | None) -> Any:
     if isinstance(value, str):
         return value[: cut.head] + cut.marker + value[len(value) - cut.tail :]
-    import json  # few formats have results that are no texts
+    from .sent import sent  # few formats have results that are no texts
 
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = sent(value)
     short = text[: cut.head] + cut.marker + text[len(text) - cut.tail :]
-    return {"output": short} if key in ("response", "json") else short
+    wrapped = _WRAPPED.get(key)
+    return short if wrapped is None else {wrapped: short}
 
 
 def _at(thing: Any, path: tuple[str | int, ...]) -> Any:

@@ -13,7 +13,7 @@ from . import approximate, graphemes
 from .errors import FormatError, OptionError, shorten
 from .figures import Figures
 from .media import cost
-from .wire.common import Facts, Piece, compact, found, get, readable, size_in_bytes
+from .wire.common import Facts, Piece, compact, first_of, found, get, readable, size_in_bytes
 
 __all__ = ["Meter", "Tokenizer", "limit_memory", "memory_limits"]
 
@@ -48,6 +48,12 @@ _DEEPEST = 64
 
 _LARGEST = 100_000
 """How many parts it may have: one that shares its parts with itself is without end on the wire."""
+
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+"""Where a tool of Gemini's declares functions."""
+
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+"""Where a tool has its schema."""
 
 
 class _Encoding(Protocol):
@@ -291,31 +297,53 @@ class Meter:
         total = self.figures.message + self.tokenizer.count("system")
         if isinstance(system, str):
             return total + self.tokenizer.count(system)
-        if not isinstance(system, (list, tuple)):
+        parts = system
+        if readable(system):
+            # Gemini's instruction is a message of parts, pydantic-ai's a text under `content`.
+            parts = get(system, "parts")
+            if parts is None:
+                return total + self._system_part(system, "system")
+        if not isinstance(parts, (list, tuple)):
             raise FormatError(None, "system", found(system), "a string or a list of texts")
-        for k, part in enumerate(system):
-            text = part if isinstance(part, str) else get(part, "text") if readable(part) else None
-            if not isinstance(text, str):
-                raise FormatError(None, f"system[{k}]", type(part).__name__, "a string or a mapping with text")
-            total += self.tokenizer.count(text)
-        return total
+        return total + sum(self._system_part(part, f"system[{k}]") for k, part in enumerate(parts))
+
+    def _system_part(self, part: Any, path: str) -> int:
+        """A text, a mapping with one, or a mark of the prompt cache."""
+        texts = (part,) if isinstance(part, str) else (get(part, "text"), get(part, "content")) if readable(part) else ()
+        text = next((text for text in texts if isinstance(text, str)), None)
+        if text is not None:
+            return self.tokenizer.count(text)
+        if readable(part) and get(part, "cachePoint") is not None:
+            return 0
+        raise FormatError(None, path, type(part).__name__, "a string or a mapping with text")
 
     def tools(self, tools: Any) -> int:
         """Tokens of the tools that a request offers: the figures of the OpenAI cookbook."""
         if tools is None:
             return 0
-        if not isinstance(tools, (list, tuple)):
+        offered = get(tools, "tools") if readable(tools) else None  # Bedrock has them in a `toolConfig`
+        offered = tools if offered is None else offered
+        if readable(offered) and first_of(offered, _DECLARATIONS) is not None:
+            offered = [offered]  # a tool of Gemini's, which declares several functions, may stand alone
+        if not isinstance(offered, (list, tuple)):
             raise FormatError(None, "tools", found(tools), "a list of tools")
-        total = sum(self._tool(tool, f"tools[{k}]") for k, tool in enumerate(tools))
-        return total + self.figures.tools_end if tools else 0
+        total = sum(self._offered(tool, f"tools[{k}]") for k, tool in enumerate(offered))
+        return total + self.figures.tools_end if offered else 0
+
+    def _offered(self, tool: Any, path: str) -> int:
+        if not _is_tool(tool):
+            raise FormatError(None, path, type(tool).__name__, "a mapping with function, custom, name or type")
+        declared = first_of(tool, _DECLARATIONS)  # Gemini declares several functions in one tool
+        if declared is None:
+            return self._tool(tool, path)
+        functions = declared[1] if isinstance(declared[1], (list, tuple)) else ()
+        return sum(self._tool(function, path) for function in functions if readable(function))
 
     def _tool(self, tool: Any, path: str) -> int:
-        if not readable(tool) or all(get(tool, key) is None for key in ("function", "custom", "name", "type")):
-            raise FormatError(None, path, type(tool).__name__, "a mapping with function, custom, name or type")
-        function, custom = get(tool, "function"), get(tool, "custom")
-        inner = function if readable(function) else custom if readable(custom) else tool
-        schema = get(inner, "parameters")
-        schema = get(inner, "input_schema") if schema is None else schema
+        inner = next((inner for key in ("function", "custom", "toolSpec") if readable(inner := get(tool, key))), tool)
+        key, schema = first_of(inner, _SCHEMAS) or ("", None)
+        if key == "inputSchema" and readable(schema) and get(schema, "json") is not None:
+            schema = get(schema, "json")  # as Bedrock has it
         total = self.figures.tool + self._described(inner, get(inner, "name"))
         try:
             return total + self._schema(schema, 0, count(1))
@@ -354,6 +382,16 @@ class Meter:
                 for each in variants:
                     total += self.figures.property + self._described(each, _kind(each)) + self._schema(each, depth + 1, parts)
         return total + sum(self._schema(get(schema, key), depth + 1, parts) for key in ("items", "additionalProperties"))
+
+
+def _is_tool(tool: Any) -> bool:
+    """Whether a value looks like a tool: anything else would be counted as next to nothing."""
+    if not readable(tool):
+        return False
+    if first_of(tool, ("function", "custom", "name", "type", "toolSpec", *_DECLARATIONS, "cachePoint")) is not None:
+        return True
+    # A hosted tool of Gemini's: `{"googleSearch": {}}`.
+    return isinstance(tool, Mapping) and len(tool) == 1 and all(map(readable, tool.values()))
 
 
 class _TooLargeError(Exception):

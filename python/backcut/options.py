@@ -28,17 +28,17 @@ DEFAULT_NOTICE = "[…previous history omitted to fit the window…]"
 FORMATS = (
     "auto",
     "openai-chat",
+    "openai-responses",
     "anthropic",
+    "pi",
+    "langchain",
+    "gemini",
+    "bedrock",
+    "pydantic-ai",
 )
 """The wire formats that are there."""
 
 FORMATS_TO_COME = (
-    "openai-responses",
-    "gemini",
-    "bedrock",
-    "pi",
-    "langchain",
-    "pydantic-ai",
 )
 """The wire formats that are named, but not there yet."""
 

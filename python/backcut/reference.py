@@ -22,7 +22,7 @@ from .figures import DEFAULT, Figures, resolve
 from .meter import Meter, Tokenizer, limit_memory, memory_limits
 from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
 from .wire import CODES, Reader, openai_chat
-from .wire.common import Facts, Outline, Path, Piece, edited, get, read_history, size_in_bytes
+from .wire.common import Facts, Outline, Path, Piece, edited, read_history, size_in_bytes
 from .wire.pairing import continues, pair
 
 __all__ = ["Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
@@ -151,7 +151,7 @@ class _Body:
 
     def thinking(self, at: int) -> tuple[PartCut, ...]:
         """What takes the signed thinking out of the message: nothing, unless its turn is completed."""
-        if at >= self._last_user:
+        if at >= self._last_user or self.facts(at).thinking_stays:
             return ()
         return tuple(PartCut(path, 0, 0, "", dropped=True) for path in self.facts(at).thinking)
 
@@ -220,15 +220,16 @@ class _Search:
         self.format = reader.format
         outlines = reader.outlines(history)
         self.head = next((index for index, outline in enumerate(outlines) if outline.turn != "system"), len(history))
-        self.head_role = outlines[self.head - 1].role if self.head else "system"
+        is_developer = self.head > 0 and outlines[self.head - 1].role == "developer"
+        self.head_role = "developer" if is_developer else "system"
         self.meter = Meter(window.tokenizer, window.figures, window.max_tokens) if window.tokenizer is not None else None
         self.fixed_tokens = window.figures.reply + self.meter.tools(tools) + self.meter.system(system) if self.meter else 0
         for index in range(self.head):
             facts = reader.read(history[index], index, outlines[index], names=self.meter is not None)
             self.fixed_tokens += self.meter.message(facts) if self.meter else 0
         self.notice = window.notice or None
-        contents = [get(message, "content") for message in history[: self.head]]
-        self.carried = any(isinstance(content, str) and content == self.notice for content in contents)
+        said = [text_to_fold_into(message, self.format.name) for message in history[: self.head]]
+        self.carried = any(text is not None and text == self.notice for text in said)
         self.body = _Body(history[self.head :], outlines[self.head :], self.head, reader, window, self.meter)
         self.lead_tokens = 0
         if self.body.size and (cuts := self.format.lead(self.body.messages[0])) is not None:
@@ -570,8 +571,8 @@ def _plan_thena(window: Window, messages: Any) -> Plan:
     body = list(range(head, len(history)))
     facts: dict[int, Facts] = {}
     for index in body:
-        reader.refuse_other(history[index], index)
         facts[index] = openai_chat.read_content(history[index], index, outlines[index])
+        reader.refuse_parts(history[index], index)
     most = window.max_chars_per_tool
     cuts: dict[int, tuple[PartCut, ...]] = {}
     if most is not None:
@@ -640,14 +641,18 @@ def check(messages: Any, format: str) -> list[Violation]:
     facts = _read_all(reader, history)
     if not facts:
         return [Violation("empty_history", 0, "there is no message", ())]
-    outlines = [read.outline for read in facts]
-    merges = reader.format.merges
-    found = [*reader.format.flaws(history, facts), *_duplicates(outlines, merges), *_unpaired(outlines, merges)]
+    # What is not sent neither calls nor answers; and what is no part of the conversation does not come between a call and its result.
+    places = [index for index, read in enumerate(facts) if read.outline.sent or read.outline.turn != "system"]
+    outlines = [facts[index].outline for index in places]
+    outlines = [outline if outline.sent else replace(outline, ties=()) for outline in outlines]
+    form = reader.format
+    unpaired = _unpaired(outlines, form.merges, form.takes_late_results, places)
+    found = [*form.flaws(history, facts), *_duplicates(outlines, form.merges, places), *unpaired]
     return sorted(found, key=lambda violation: (violation.index, CODES.index(violation.code)))
 
 
-def _duplicates(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation]:
-    """Ids that calls of one turn share, each once."""
+def _duplicates(outlines: Sequence[Outline], merges: bool, places: Sequence[int]) -> Iterator[Violation]:
+    """Ids that calls of one turn share, each once. ``places``: where each message stands."""
     seen: list[tuple[str, str]] = []
     for index, outline in enumerate(outlines):
         if not continues(outlines, index, merges):
@@ -658,22 +663,22 @@ def _duplicates(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation
                 seen.append((tie.family, tie.id))
                 twice += [tie.id] if seen.count(seen[-1]) == 2 else []
         if twice:
-            yield Violation("duplicate_id", index, "two calls have the same id", tuple(twice))
+            yield Violation("duplicate_id", places[index], "two calls have the same id", tuple(twice))
 
 
-def _unpaired(outlines: Sequence[Outline], merges: bool) -> Iterator[Violation]:
-    """Calls without results, and results that do not stand behind their call."""
+def _unpaired(outlines: Sequence[Outline], merges: bool, takes_late_results: bool, places: Sequence[int]) -> Iterator[Violation]:
+    """Calls without results, and results that do not stand behind their call. ``places``: where each message stands."""
     pairing = pair(outlines, merges)
     for index, ids in pairing.unanswered.items():
         if all(outline.turn == "result" for outline in outlines[pairing.until[index] + 1 :]):
-            yield Violation("pending_call", index, "a call has no result yet", _named(ids))
+            yield Violation("pending_call", places[index], "a call has no result yet", _named(ids))
         else:
-            yield Violation("unanswered_call", index, "a call has no result", _named(ids))
-    for index, late in pairing.late.items():
-        sentence = f"this result does not stand behind its call in messages[{late[0][0]}]"
-        yield Violation("late_result", index, sentence, _named([name for _, name in late]))
+            yield Violation("unanswered_call", places[index], "a call has no result", _named(ids))
+    for index, late in () if takes_late_results else pairing.late.items():
+        sentence = f"this result does not stand behind its call in messages[{places[late[0][0]]}]"
+        yield Violation("late_result", places[index], sentence, _named([name for _, name in late]))
     for index, ids in pairing.orphans.items():
-        yield Violation("orphan_result", index, "this result answers no call", _named(ids))
+        yield Violation("orphan_result", places[index], "this result answers no call", _named(ids))
 
 
 def _named(ids: Sequence[str | None]) -> tuple[str, ...]:

@@ -115,10 +115,11 @@ class ContextWindow(Options):
         """Trims messages, or the messages of a request.
 
         ``window(messages)`` gives the trimmed messages alone, as a history processor does. ``window(request, call_next)`` is chat
-        middleware: ``call_next`` gets a copy of the request (a mapping with ``messages``, or an object with ``.messages``) whose
-        messages are trimmed, and what it returns is returned as it is, an awaitable too. ``tools`` (without them the older
-        ``functions``) and ``system`` of the request are counted where they have a shape that can be; no other field is, neither
-        ``response_format`` nor ``model``: the window counts with its own tokenizer.
+        middleware: ``call_next`` gets a copy of the request whose messages are trimmed, and what it returns is returned as it is, an
+        awaitable too. A request is a mapping or an object with ``messages``, or where it has none with ``input`` (Responses) or
+        ``contents`` (Gemini). Its tools (``tools``, the older ``functions``, ``toolConfig``) and its system text (``system``,
+        ``instructions``, ``system_instruction``) are counted where they have a shape that can be, also in the ``config`` beside
+        ``contents``; no other field is, neither ``response_format`` nor ``model``: the window counts with its own tokenizer.
 
         Raises:
             FormatError: the history cannot be read, or the request has none.
@@ -129,19 +130,19 @@ class ContextWindow(Options):
         return middleware.call(self, messages, call_next)
 
     def wrap(self, fn: Callable[_P, _R]) -> Callable[_P, _R]:
-        """``fn`` with its argument ``messages`` trimmed before each call; also a decorator.
+        """``fn`` with its argument ``messages`` trimmed before each call, or without one ``input`` or ``contents``; also a decorator.
 
         Args:
-            fn: a function, method, partial or callable object with a parameter ``messages``, or with ``**kwargs`` in which it may
-                come. Functions of ``async def`` stay async; whatever else gives an awaitable or an async iterator (async
-                generators, many methods of SDKs) is called as any function and gives what it gives. Its arguments ``tools``
-                (without them ``functions``) and ``system`` are counted where they have a shape that can be.
+            fn: a function, method, partial or callable object with such a parameter (the first of the three that it has), or with
+                ``**kwargs`` in which it may come. Functions of ``async def`` stay async; whatever else gives an awaitable or an
+                async iterator (async generators, many methods of SDKs) is called as any function and gives what it gives. Tools
+                and system text among its arguments are counted as those of a request are.
 
         Returns:
-            A function of the same signature. Calls that pass no ``messages`` go through as they are.
+            A function of the same signature. Calls that pass no messages go through as they are.
 
         Raises:
-            OptionError: ``fn`` cannot take ``messages``.
+            OptionError: ``fn`` cannot take messages.
         """
         return middleware.wrap(self, fn)
 

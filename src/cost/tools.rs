@@ -3,7 +3,7 @@
 
 use super::{Figures, place};
 use crate::error::{Error, Foreign};
-use crate::format::{misfit_beside, records};
+use crate::format::{first_of, misfit_beside, records};
 use crate::tokens::Counter;
 use crate::value::{Key, Text, Value};
 
@@ -26,12 +26,16 @@ pub(crate) fn tools<V: Value>(
         None
     };
     let list = list.as_ref().unwrap_or(tools);
-    let Some(len) = list.list() else {
+    // A tool of Gemini's, which declares several functions, may stand alone.
+    let alone = (list.is_record() && declarations(list)?.is_some()).then_some(list);
+    let Some(len) = list.list().or(alone.map(|_| 1)) else {
         return Err(misfit_beside("tools", tools, "a list of tools"));
     };
     let mut sum = 0;
     for k in 0..len {
-        let Some(tool) = list.item(k) else { break };
+        let Some(tool) = alone.cloned().or_else(|| list.item(k)) else {
+            break;
+        };
         if !is_tool(&tool)? {
             return Err(misfit_beside(place("tools", k), &tool, TOOL));
         }
@@ -141,18 +145,13 @@ impl<T: Text> Schemas<'_, T> {
         let mut line = string(&inner, Key::Name)?;
         line.push(':');
         line.push_str(&description(&inner)?);
-        let mut schema = None;
-        for key in SCHEMAS {
-            if schema.is_none() {
-                schema = inner.get(key)?;
+        let schema = match first_of(&inner, &SCHEMAS)? {
+            // Bedrock has it as `{"json": ...}`. Only there: a model of pydantic's has a method of that name.
+            Some((Key::InputSchemaCamel, schema)) if schema.is_record() => {
+                Some(schema.get(Key::Json)?.unwrap_or(schema))
             }
-        }
-        // Bedrock has it as `{"json": ...}`.
-        if let Some(of_bedrock) = schema.as_ref().filter(|schema| schema.is_record())
-            && let Some(json) = of_bedrock.get(Key::Json)?
-        {
-            schema = Some(json);
-        }
+            found => found.map(|(_, schema)| schema),
+        };
         let schema = schema.map_or(Ok(0), |schema| self.schema(&schema, 0))?;
         Ok(self.counter.count_str(&line)? + schema)
     }

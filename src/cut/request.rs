@@ -6,7 +6,7 @@ use crate::error::{Between, Error, Foreign, ReadError};
 use crate::facts::{Links, Role};
 use crate::format::Lead;
 use crate::format::{
-    self, Format, Known, Reading, Shorten, Sink, misfit_beside, part_text, text_at,
+    self, Detected, Format, Known, Reading, Shorten, Sink, misfit_beside, part_text, text_at,
 };
 use crate::tokens::Counter;
 use crate::value::{History, Key, Value};
@@ -125,19 +125,26 @@ pub(crate) struct Reader {
     pub auto: bool,
     /// Messages in front that decide nothing.
     plain: usize,
+    /// Messages in front whose roles have been looked at.
+    lawful: usize,
 }
 
 impl Reader {
     /// The format that was asked for, else the one that the shape decides. O(messages up to the one that decides).
     pub(crate) fn new<H: History>(history: &H, format: Option<Format>) -> Result<Self, Error> {
-        let (found, plain) = match format {
-            Some(format) => (format, 0),
+        let found = match format {
+            Some(format) => Detected {
+                format,
+                plain: 0,
+                lawful: 0,
+            },
             None => format::detect(history)?,
         };
         Ok(Self {
-            format: found,
+            format: found.format,
             auto: format.is_none(),
-            plain,
+            plain: found.plain,
+            lawful: found.lawful,
         })
     }
 
@@ -197,10 +204,11 @@ impl Reader {
             }
             Ok(found) => {
                 let known = history.known().filter(|known| known.format == self.format);
-                let end = known.map_or(0, |known| known.end.min(unread));
+                let end = known.map_or(0, |known| known.end);
+                let end = end.max(self.lawful).min(unread);
                 self.check_roles(history, end, unread)?;
                 let plain = self.plain.min(unread);
-                if end < unread || known.is_some_and(|known| known.plain < plain) {
+                if known.is_none_or(|known| known.end < unread || known.plain < plain) {
                     history.remember(Known {
                         end: known.map_or(unread, |known| known.end.max(unread)),
                         format: self.format,

@@ -45,7 +45,7 @@ impl Fold {
 /// A message with signed thinking.
 struct Signed {
     index: usize,
-    /// The parts that go when it is stripped.
+    /// The parts that go when it is stripped; none where it stays as it is.
     cuts: Vec<PartCut>,
     /// Whether nothing else is in it.
     whole: bool,
@@ -56,6 +56,7 @@ struct Signed {
 }
 
 /// What of its signed thinking a change invalidates or removes.
+#[derive(Default)]
 pub(super) struct Stripped {
     /// Edits of the messages that lose a part, oldest first.
     pub edits: Vec<Edit>,
@@ -84,6 +85,8 @@ pub(super) struct Walk<'a, H: History> {
     head_turn: Option<Turn>,
     /// Of the first message behind the head, the cuts that leave what stays in the head when it is cut.
     lead: Option<Vec<PartCut>>,
+    /// What that costs by itself.
+    lead_size: Size,
     /// Whether the head holds the notice already.
     pub carried: bool,
     /// What every request costs: head, tools, system, a carried notice.
@@ -141,6 +144,7 @@ impl<'a, H: History> Walk<'a, H> {
             head: 0,
             head_turn: None,
             lead: None,
+            lead_size: Size::default(),
             carried: false,
             base: Size {
                 turns: 0,
@@ -183,7 +187,7 @@ impl<'a, H: History> Walk<'a, H> {
         if walk.head < len {
             walk.lead = format::lead(wire.format, &history.message(walk.head)?)?;
             if walk.lead.is_some() {
-                walk.base.tokens += walk.head_size(walk.head, Lead::Only)?.tokens;
+                walk.lead_size.tokens = walk.head_size(walk.head, Lead::Only)?.tokens;
             }
         }
         Ok(walk)
@@ -222,6 +226,20 @@ impl<'a, H: History> Walk<'a, H> {
     /// The cuts of the first message behind the head that leave what stays in the head, if anything does.
     pub fn lead(&self) -> Option<&[PartCut]> {
         self.lead.as_deref()
+    }
+
+    /// Whether a task and a tail are all of the body.
+    pub fn is_whole(&self, tail: usize, task: Option<usize>) -> bool {
+        task.unwrap_or(tail) == self.head && tail <= self.head + usize::from(task.is_some())
+    }
+
+    /// What every request costs that sends less than the body: `tail` is where its tail begins.
+    pub fn base_of(&self, tail: usize, task: Option<usize>) -> Size {
+        if tail > self.head && task != Some(self.head) {
+            self.base + self.lead_size
+        } else {
+            self.base
+        }
     }
 
     /// Where the part that was not read ends.
@@ -289,7 +307,8 @@ impl<'a, H: History> Walk<'a, H> {
         let strips = self.limits.thinking == Thinking::Strip;
         let mut invalidated = false;
         for signed in self.signed[..behind].iter().rev() {
-            match (strips && signed.completed, signed.whole) {
+            let goes = strips && signed.completed && (signed.whole || !signed.cuts.is_empty());
+            match (goes, signed.whole) {
                 (false, _) => invalidated = true,
                 (true, true) => left_out.push(signed.index),
                 (true, false) => edits.push(Edit {
@@ -328,13 +347,14 @@ impl<'a, H: History> Walk<'a, H> {
         let most = self.limits.most();
         while self.unread() > self.head {
             self.read_one(true)?;
-            if !(self.base + self.so_far()).is_within(most) {
+            let base = self.base_of(self.unread(), None);
+            if !(base + self.so_far()).is_within(most) {
                 return Ok(Some(self.unread() + 1));
             }
         }
         // Where nothing is cut nothing is stripped.
         let whole = self.base + self.suffix(self.head);
-        Ok((!whole.is_within(most)).then_some(self.head))
+        Ok((!whole.is_within(most)).then_some(self.head + 1))
     }
 
     /// Finds and reads the newest group: the last boundary that is not at a system message.

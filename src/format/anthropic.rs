@@ -176,10 +176,8 @@ fn link<V: Value>(block: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(
                 Some(caller) => id_at(&caller, Key::ToolId)?,
                 None => None,
             };
-            links.calls.push(Tie {
-                caller: caller.map(|id| (Family::Server, id)),
-                ..Tie::new(family, id_at(block, Key::Id)?)
-            });
+            let call = Tie::new(family, id_at(block, Key::Id)?);
+            links.calls.push(call.called_by(Family::Server, caller));
         }
         (Some(Kind::Result(Family::Tool)), Turn::Result) => {
             let id = id_at(block, Key::ToolUseId)?;

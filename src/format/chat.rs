@@ -1,6 +1,7 @@
-//! `openai-chat`: Chat Completions of `OpenAI` and its clones. `docs/rules.md`, section 1.
+//! `openai-chat`: Chat Completions of `OpenAI` and its clones. `docs/formats/openai-chat.md`.
 
 mod calls;
+mod clones;
 mod glance;
 mod inspect;
 mod observation;
@@ -130,11 +131,22 @@ fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadE
         reasoning_content,
         reasoning,
         audio,
+        thinking,
+        tool_plan,
+        reasoning_details,
+        images,
+        tool_responses,
     ] = &fields;
     let role = role_of(role.as_ref())?;
     let turn = turn_of(role);
     sink.meter.message(role)?;
-    if let Some(content) = content {
+    let responses = match tool_responses {
+        Some(listed) if role == Role::Tool => clones::responses(listed, tool_call_id.as_ref()),
+        _ => None,
+    };
+    if let Some(responses) = &responses {
+        clones::read_responses(responses, sink)?;
+    } else if let Some(content) = content {
         if turn == Turn::Result {
             observation::read(content, role, sink)?;
         } else {
@@ -150,14 +162,30 @@ fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadE
             meter.text(&string(refusal, || "refusal".to_owned(), STRING_OR_NULL)?)?;
         }
         // Not official, and so read only where they are what they should be.
+        let mut thought = false;
         for said in [reasoning_content, reasoning] {
+            if let Some(text) = said.as_ref().and_then(Value::text) {
+                meter.text(&text)?;
+                thought = true;
+            }
+        }
+        for said in [thinking, tool_plan] {
             if let Some(text) = said.as_ref().and_then(Value::text) {
                 meter.text(&text)?;
             }
         }
+        // They say the same once more.
+        if let Some(details) = reasoning_details
+            && !thought
+        {
+            clones::reasoning_details(details, meter)?;
+        }
         if audio.is_some() {
             meter.media(Media::Audio(None));
         }
+    }
+    if let Some(images) = images {
+        clones::images(images, meter);
     }
     if let Some(name) = name {
         let name = string(name, || "name".to_owned(), STRING_OR_NULL)?;
@@ -168,6 +196,7 @@ fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadE
     match role {
         Role::System | Role::Developer | Role::User | Role::Model => {}
         Role::Function => sink.links.results.push(Tie::new(Family::Legacy, None)),
+        Role::Tool if responses.is_some() => {}
         Role::Tool => {
             let id = match tool_call_id {
                 Some(id) => Some(string(id, || "tool_call_id".to_owned(), STRING_OR_NULL)?),
@@ -187,7 +216,7 @@ fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadE
 }
 
 /// The keys of a message, in the order in which [`read`] names them.
-const KEYS: [Key; 10] = [
+const KEYS: [Key; 15] = [
     Key::Role,
     Key::Content,
     Key::Name,
@@ -198,6 +227,11 @@ const KEYS: [Key; 10] = [
     Key::ReasoningContent,
     Key::Reasoning,
     Key::Audio,
+    Key::Thinking,
+    Key::ToolPlan,
+    Key::ReasoningDetails,
+    Key::Images,
+    Key::ToolResponses,
 ];
 
 /// The place of the name among [`KEYS`].

@@ -16,17 +16,42 @@ pub struct Known {
     pub plain: usize,
 }
 
-/// The format of a history, and how many messages in front decide nothing. One whose messages are all plain is in
-/// `openai-chat`. O(messages up to the first that decides).
-pub(crate) fn detect<H: History>(history: &H) -> Result<(Format, usize), Error> {
+/// What the shapes of a history tell.
+#[derive(Clone, Copy)]
+pub(crate) struct Detected {
+    pub format: Format,
+    /// Messages in front that decide nothing.
+    pub plain: usize,
+    /// Messages in front that are known to have a lawful role on top of it.
+    pub lawful: usize,
+}
+
+/// The format of a history. One whose messages are all plain is in `openai-chat`. O(messages up to the first that decides).
+pub(crate) fn detect<H: History>(history: &H) -> Result<Detected, Error> {
     let len = history.len();
-    let from = history.known().map_or(0, |known| known.plain.min(len));
+    let known = history.known();
+    let from = known.map_or(0, |known| known.plain.min(len));
+    let mut found = Detected {
+        format: Format::OpenaiChat,
+        plain: len,
+        lawful: known
+            .filter(|known| known.format == Format::OpenaiChat)
+            .map_or(0, |known| known.end.min(len)),
+    };
     for index in from..len {
-        if let Some(format) = hint(&history.message(index)?)? {
-            return Ok((format, index));
+        let message = history.message(index)?;
+        if is_plain(&message) {
+            found.lawful += usize::from(found.lawful == index);
+        } else if let Some(format) = hint(&message)? {
+            found.format = format;
+            found.plain = index;
+            break;
         }
     }
-    Ok((Format::OpenaiChat, len))
+    if found.format != Format::OpenaiChat {
+        found.lawful = 0;
+    }
+    Ok(found)
 }
 
 /// Roles that more than one format has.
@@ -34,13 +59,16 @@ fn is_common(role: &str) -> bool {
     matches!(role, "system" | "developer" | "user" | "assistant")
 }
 
-/// The format that a message's shape belongs to; `None` where it may be in several, or in none.
-pub(crate) fn hint<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
-    // At a glance: a role that all have, a text, and nothing else of note.
+/// Whether a message has a role that all formats have, a text, and nothing else of note.
+#[inline]
+fn is_plain<V: Value>(message: &V) -> bool {
     let (mut plain, mut role, mut text) = (true, false, false);
     let looked = message.look(|key, value| {
         match key {
-            Key::Role => role = value.word(|word| is_common(word).then_some(())).is_some(),
+            Key::Role => {
+                role = value.word(|word| is_common(word).then_some(())).is_some();
+                plain = role;
+            }
             Key::Content => {
                 text = value.chars().is_some();
                 plain = text;
@@ -51,20 +79,21 @@ pub(crate) fn hint<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
             | Key::Type
             | Key::Parts
             | Key::Lc
-            | Key::StopReason => {
-                plain = value.is_null();
-            }
+            | Key::StopReason => plain = value.is_null(),
             _ => {}
         }
         plain
     });
-    if looked && plain && role && text {
-        return Ok(None);
+    looked && plain && role && text
+}
+
+/// The format that a message's shape belongs to; `None` where it may be in several, or in none.
+pub(crate) fn hint<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
+    if message.is_record() {
+        by_shape(message)
+    } else {
+        Ok(None)
     }
-    if !message.is_record() {
-        return Ok(None);
-    }
-    by_shape(message)
 }
 
 fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
@@ -158,7 +187,15 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
 fn is_langchain(item: &str) -> bool {
     matches!(
         item,
-        "human" | "ai" | "tool" | "system" | "function" | "developer" | "chat"
+        "human"
+            | "ai"
+            | "tool"
+            | "system"
+            | "function"
+            | "developer"
+            | "chat"
+            | "generic"
+            | "remove"
     ) || item.ends_with("MessageChunk")
 }
 
@@ -170,7 +207,8 @@ pub(crate) fn by_part<V: Value>(part: &V) -> Result<Option<Format>, Foreign> {
     let kind = part.get(Key::Type)?;
     let kind = kind.as_ref().and_then(Value::word);
     let name = match kind.as_deref() {
-        Some("image_url" | "input_audio" | "file" | "refusal") => "openai-chat",
+        // Refusals and sounds are in Chat Completions and in Responses.
+        Some("image_url" | "file") => "openai-chat",
         Some(
             "tool_use" | "tool_result" | "redacted_thinking" | "server_tool_use" | "mcp_tool_use",
         ) => "anthropic",

@@ -1,7 +1,7 @@
 //! Observations: what a tool gave back, shortened where a cap asks for it. `docs/rules.md`, section 3.3.
 
 use super::{Shorten, Sink};
-use crate::cap::{self, Slice};
+use crate::cap::{self, Slice, TextCut};
 use crate::error::ReadError;
 use crate::plan::{PartCut, Path};
 use crate::value::{Text, Value};
@@ -33,12 +33,21 @@ impl Capped {
     }
 }
 
+/// What stays of a text of which nothing is left.
+const NOTHING: TextCut = TextCut {
+    head: 0,
+    tail: 0,
+    marker: "",
+};
+
 /// A text of an observation.
 struct Said<T> {
     path: Path,
     text: T,
     /// Whether the text costs anything; one that a picture carries does not.
     counts: bool,
+    /// Whether the text stays, empty, where nothing of it is left, since its part says more.
+    stays: bool,
 }
 
 /// The texts of one observation, collected as a cap needs them.
@@ -49,7 +58,22 @@ pub(crate) struct Observation<T> {
 impl<T: Text> Observation<T> {
     /// Takes a text, which a cap may shorten.
     pub(crate) fn text(&mut self, path: Path, text: T, counts: bool) {
-        self.texts.push(Said { path, text, counts });
+        self.texts.push(Said {
+            path,
+            text,
+            counts,
+            stays: false,
+        });
+    }
+
+    /// Takes a text that is not all that its part says.
+    pub(crate) fn text_beside(&mut self, path: Path, text: T) {
+        self.texts.push(Said {
+            path,
+            text,
+            counts: true,
+            stays: true,
+        });
     }
 }
 
@@ -108,11 +132,15 @@ impl<V: Value> Sink<'_, '_, V> {
         if self.meter.measures() {
             from_bytes = texts.iter().map(|said| said.text.bytes() as u64).sum();
         }
-        let mut paths: Vec<Path> = texts.into_iter().map(|said| said.path).collect();
+        let mut texts = texts;
         self.capped.push(Capped {
             cuts: slices
                 .iter()
-                .map(|slice| PartCut::new(std::mem::take(&mut paths[slice.text]), slice.cut))
+                .map(|slice| {
+                    let said = &mut texts[slice.text];
+                    let cut = slice.cut.or(said.stays.then_some(NOTHING));
+                    PartCut::new(std::mem::take(&mut said.path), cut)
+                })
                 .collect(),
             from,
             to,

@@ -36,7 +36,7 @@ pub(crate) enum Lead {
     All,
     /// What stays in the head.
     Only,
-    /// The rest.
+    /// The rest. What stays in the head counts as the head does, in tokens only.
     Without,
 }
 
@@ -50,6 +50,8 @@ pub(crate) struct Sink<'s, 'c, V: Value> {
     pub capped: Vec<Capped>,
     /// Signed thinking.
     pub thinking: Option<Box<Thinking>>,
+    /// Whether the message is in the history and not in the request: to a provider it neither calls nor answers.
+    pub unsent: bool,
 }
 
 /// Signed thinking of a message, which a change in front of it invalidates.
@@ -58,7 +60,7 @@ pub(crate) struct Thinking {
     /// What it costs.
     pub chars: u64,
     pub tokens: u64,
-    /// The parts that go with it.
+    /// The parts that go with it; none where it cannot go.
     pub cuts: Vec<PartCut>,
     /// Whether nothing else is in the message, so that it goes whole.
     pub whole: bool,
@@ -76,6 +78,7 @@ impl<'s, 'c, V: Value> Sink<'s, 'c, V> {
             links,
             capped: Vec::new(),
             thinking: None,
+            unsent: false,
         }
     }
 
@@ -101,6 +104,13 @@ impl<'s, 'c, V: Value> Sink<'s, 'c, V> {
     pub(crate) fn has_parts(&mut self, parts: usize) {
         if let Some(thinking) = &mut self.thinking {
             thinking.whole = thinking.cuts.len() == parts;
+        }
+    }
+    /// The same where a message may not go whole, since others would come to stand side by side: then its thinking stays too.
+    pub(crate) fn has_parts_and_stays(&mut self, parts: usize) {
+        self.has_parts(parts);
+        if let Some(thinking) = self.thinking.as_mut().filter(|thinking| thinking.whole) {
+            **thinking = Thinking::default();
         }
     }
 }

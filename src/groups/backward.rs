@@ -57,24 +57,24 @@ impl<T: Text> Backward<T> {
 
     /// Takes the next older message: its turn and its links, which it empties. O(1) for a history whose results stand behind
     /// their calls.
+    #[inline]
     pub(crate) fn push(&mut self, turn: Turn, links: &mut Links<T>) {
         self.seen -= 1;
         let at = self.seen;
         match turn {
-            Turn::Model => {
-                self.turn.push(at);
-                self.calls
-                    .extend(links.calls.drain(..).rev().map(|tie| (at, tie)));
-                self.inner
-                    .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
-                if !self.merges {
-                    self.close_turn();
-                }
-            }
             Turn::Result => {
                 self.close_turn();
                 self.run
                     .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
+            }
+            Turn::Model => {
+                if self.merges || !self.is_answered_in_order(links) {
+                    self.push_model(at, links);
+                } else {
+                    self.boundaries.push(at);
+                    self.run.clear();
+                    links.calls.clear();
+                }
             }
             Turn::User | Turn::System | Turn::Developer => {
                 self.close_turn();
@@ -92,6 +92,32 @@ impl<T: Text> Backward<T> {
                     self.settle_if_closed();
                 }
             }
+        }
+    }
+
+    /// Whether a message is a turn whose run is one result for each of its calls, in order.
+    #[inline]
+    fn is_answered_in_order(&self, links: &Links<T>) -> bool {
+        self.stretch.is_empty()
+            && links.results.is_empty()
+            && self.run.len() == links.calls.len()
+            && self
+                .run
+                .iter()
+                .rev()
+                .zip(&links.calls)
+                .all(|((_, result), call)| is_answer(result, call) && call.caller().is_none())
+    }
+
+    /// Takes a message of the model's, which may be a part of a turn.
+    fn push_model(&mut self, at: usize, links: &mut Links<T>) {
+        self.turn.push(at);
+        self.calls
+            .extend(links.calls.drain(..).rev().map(|tie| (at, tie)));
+        self.inner
+            .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
+        if !self.merges {
+            self.close_turn();
         }
     }
 
@@ -118,7 +144,7 @@ impl<T: Text> Backward<T> {
                 .run
                 .iter()
                 .zip(&self.calls)
-                .all(|((_, result), (_, call))| is_answer(result, call) && call.caller.is_none())
+                .all(|((_, result), (_, call))| is_answer(result, call) && call.caller().is_none())
     }
 
     /// The same for any run.
@@ -148,7 +174,7 @@ impl<T: Text> Backward<T> {
             self.pending.remove(&key);
         }
         for (_, call) in &self.calls {
-            if let Some((family, id)) = &call.caller {
+            if let Some((family, id)) = call.caller() {
                 let own = |call: &Tie<T>| {
                     call.family == *family && call.id.as_ref().is_some_and(|own| own.same(id))
                 };

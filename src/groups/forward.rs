@@ -47,7 +47,7 @@ pub(crate) fn pair<T: Text>(steps: &[Step<T>], merges: bool) -> Pairing {
         }
     }
     walk.found.unanswered = (0..steps.len())
-        .filter(|&k| steps[k].call().is_some() && !walk.closed[k])
+        .filter(|&k| !walk.closed[k] && steps[k].call().is_some_and(|call| !call.optional))
         .collect();
     walk.found
 }
@@ -160,7 +160,7 @@ impl<T: Text> Forward<'_, T> {
             self.latest.extend(keys(call).map(|key| (key, k)));
         }
         for &(k, call) in calls {
-            let caller = call.caller.as_ref();
+            let caller = call.caller();
             let caller = caller.map(|(family, id)| (*family, id.as_str().into_owned()));
             if let Some(&caller) = caller.and_then(|key| self.latest.get(&key)) {
                 let until = &mut self.found.until[caller];

@@ -251,11 +251,15 @@ impl<'py, 'n> Value for Object<'py, 'n> {
 
     fn compact_json(&self) -> Result<Option<Str<'py>>, Foreign> {
         static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static AS_JSON: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = self.value.py();
         let dumps = DUMPS.import(py, "json", "dumps")?;
         let options = PyDict::new(py);
         options.set_item(intern!(py, "separators"), (",", ":"))?;
         options.set_item(intern!(py, "ensure_ascii"), false)?;
+        // Objects of an SDK stand for the JSON that they are on the wire.
+        let as_json = AS_JSON.import(py, "backcut.plain", "as_json")?;
+        options.set_item(intern!(py, "default"), as_json)?;
         match dumps.call((&self.value,), Some(&options)) {
             Ok(json) => Ok(Some(Str(json.cast_into().map_err(PyErr::from)?))),
             Err(error)
@@ -268,6 +272,16 @@ impl<'py, 'n> Value for Object<'py, 'n> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn sent(&self) -> Result<Option<Str<'py>>, Foreign> {
+        static SENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        if let Some(json) = self.compact_json()? {
+            return Ok(Some(json));
+        }
+        let sent = SENT.import(self.value.py(), "backcut.sent", "sent")?;
+        let text = sent.call1((&self.value,))?;
+        Ok(Some(Str(text.cast_into().map_err(PyErr::from)?)))
     }
 
     fn type_name(&self) -> String {

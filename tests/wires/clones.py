@@ -26,6 +26,7 @@ from wires.common_items import (
     cut,
     get,
     inserted,
+    json_result,
     media,
     moved,
     pick,
@@ -123,27 +124,35 @@ def is_sound(messages: Sequence[Any]) -> bool:
     return not problems(messages)
 
 
-# Sizes: by the formulas of OpenAI Chat, which know neither ``thinking`` nor ``tool_plan`` nor ``images``.
+# Sizes.
 
 
 def anatomy(message: Any) -> Iterator[Piece]:
     role = str(get(message, "role"))
     yield Piece("role", name=role)
-    content = get(message, "content")
-    if content is None:
-        content = [get(each, "content") for each in get(message, "tool_responses", ())]
+    responses = get(message, "tool_responses") or ()
+    for k, response in enumerate(responses):  # each is sent as a message of its own, and the content that repeats them is not
+        if k:
+            yield Piece("role", name=role)
+        yield from text_piece(plain(get(response, "content")))
+    content = () if responses else get(message, "content", ())
     for part in [content] if isinstance(content, str) else content:
         kind = get(part, "type", "")
         if isinstance(part, str) or kind in ("text", "refusal"):
             yield from text_piece(part if isinstance(part, str) else get(part, kind))
+        elif kind == "document" and get(part, "document") is not None:  # Cohere's
+            yield from text_piece(json_result(get(part, "document")))
         elif kind in ("image_url", "image"):
             yield media("image")
         elif kind in ("document", "document_url", "file"):
             yield media("file")
-        elif kind == "thinking":  # Mistral's: a list of texts, which the formula does not read
-            yield from text_piece(get(part, "thinking"))
+        elif kind == "thinking":  # Mistral's
+            for inner in get(part, "thinking"):
+                yield from text_piece(get(inner, "text"))
+    for _ in get(message, "images", ()):
+        yield media("image")
     if role == "assistant":
-        for key in ("refusal", "reasoning_content", "reasoning"):
+        for key in ("refusal", "reasoning_content", "reasoning", "thinking", "tool_plan"):
             yield from text_piece(get(message, key))
         for call in get(message, "tool_calls", ()):
             inner = get(call, "function") or get(call, "custom")

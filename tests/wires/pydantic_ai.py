@@ -153,7 +153,8 @@ def _returned(content: Any) -> Iterator[Piece]:
 
 def anatomy(message: Any) -> Iterator[Piece]:
     """``instructions`` are the system's text, not the message's."""
-    yield Piece("role", name=str(get(message, "kind")))
+    rules = {_kind(part) for part in _parts(message)} == {"system-prompt"}
+    yield Piece("role", name="assistant" if get(message, "kind") == "response" else "system" if rules else "user")
     for part in _parts(message):
         kind, content = _kind(part), get(part, "content")
         if kind in ("tool-return", "builtin-tool-return") or any(part is each for each in _answers(message)):
@@ -308,9 +309,10 @@ def history(random: Random, *, turns: int, live: bool = False, form: str | None 
     for number, step in enumerate(steps):
         then = steps[number + 1] if number + 1 < len(steps) else None
         if step.kind == "model":
-            maker.model(step, then is None or all(each.kind == "user" for each in steps[number + 1 :]))
+            # A builtin return comes before the user speaks again.
+            maker.model(step, then is None or then.kind == "user")
             said = maker.results(step, then)
-            if not step.calls and then is not None and then.kind == "model" and chance(random, 40):
+            if not step.calls and not maker.owed and then is not None and then.kind == "model" and chance(random, 40):
                 maker.messages.append(_request([_retry(random, None, f"pyd_ai_retry_{number}")], maker.instructions))
         elif said:
             said = False

@@ -1,4 +1,4 @@
-"""The command line: ``backcut trim|count|check|explain [FILE] [options]``."""
+"""The command line: ``backcut trim|count|check|repair|explain [FILE] [options]``."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _ENDS = {
 }
 """Exit codes, and what each says."""
 
-_NOT = {"trim": "1", "count": "1 3", "check": "3", "explain": "1"}
+_NOT = {"trim": "1", "count": "1 3", "check": "3", "repair": "1 3", "explain": "1"}
 """Exit codes that a command never has."""
 
-_INPUT = """FILE holds a JSON array of messages, a request body with "messages", or
-JSONL with one of these a line; without FILE, or with -, it is read from standard input.
+_INPUT = """FILE holds a JSON array of messages, a request body with one under "messages",
+"input" or "contents", or JSONL with one of these a line; with --format pi also a
+log of one entry a line. Without FILE, or with -, it is read from standard input.
 
 """
 
@@ -74,18 +75,24 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
         made = commands.add_parser(name, help=does, description=about, epilog=_ends(name), **how)
         made.add_argument("file", nargs="*" if many else "?", metavar="FILE", help="what to read (default: standard input)")
         made.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output; may be the input itself")
+        made.add_argument("--key", metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)")
         return made
 
     trim = command("trim", "cut conversations down to what fits")
-    trim.add_argument("--report", choices=("text", "json", "none"), default="text", help="what to say on standard error (default: text)")
     add_options(trim)
     count = command("count", "count the tokens of conversations, by message and by role, or of plain text")
     count.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
     add_options(count, "model", "tokenizer", "figures", "format")
     check = command("check", "list what a provider would refuse")
     add_options(check, "format")
+    repair = command("repair", "mend what a provider would refuse, with the least change")
+    add_options(repair, "format")
     explain = command("explain", "show message by message what trim would do, and why")
     add_options(explain)
+    for writer in (trim, repair):
+        writer.add_argument(
+            "--report", choices=("text", "json", "none"), default="text", help="what to say on standard error (default: text)"
+        )
     for table in (count, check, explain):
         table.add_argument("--json", action="store_true", help="JSON instead of a table; for JSONL one object a line")
     return parser, commands.choices

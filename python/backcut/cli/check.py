@@ -6,7 +6,7 @@ import argparse
 import json
 
 from .io import Output, Source
-from .options import given
+from .options import given, reading
 from .progress import watched
 from .table import number, table
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     from .. import check
 
     options = given(arguments, "format")
-    source = Source(arguments.file)
+    source = Source(arguments.file, **reading(arguments))
     rows: list[list[str]] = []
     checked = 0
     unsound = False

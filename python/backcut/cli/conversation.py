@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, Self
 
+from ..request import ARRAYS, beside
 from .errors import CommandError
 
-__all__ = ["Conversation", "dumps"]
+__all__ = ["Conversation", "SingleError", "dumps"]
 
 
 class Number(float):
@@ -27,6 +28,10 @@ class Number(float):
         self = super().__new__(cls, literal)
         self.literal = literal
         return self
+
+
+class SingleError(CommandError):
+    """A message alone, or one entry of a log: no conversation by itself."""
 
 
 class _RefusedError(Exception):
@@ -143,30 +148,42 @@ class Conversation:
     tools: Any
     system: Any
 
-    def __init__(self, text: str, name: str, line: int) -> None:
+    def __init__(self, text: str, name: str, line: int, *, key: str | None = None, entries: bool = False) -> None:
         """Reads ``text``, which begins at ``line`` of the input ``name``.
 
+        Args:
+            text: JSON.
+            name: what the input is called in messages.
+            line: where ``text`` begins.
+            key: where the array stands in a request body; where a provider has it if ``None``.
+            entries: whether ``text`` is no array but its elements alone, as in a log of one entry a line.
+
         Raises:
-            json.JSONDecodeError: it is not one whole JSON value.
-            CommandError: it is, but not a conversation.
+            json.JSONDecodeError: it is not JSON, or more than one value.
+            CommandError: it is, but not a conversation; a :class:`SingleError` where it may be a part of one.
         """
         self.text = text
         self.name = name
         self._first = line
         self._begin = _skip(text, 0)
+        self._keys = ARRAYS if key is None else (key,)
+        self._key = ""
         self._array = -1
+        self._between = ","
         self._spans: list[tuple[int, int]] = []
         body: dict[str, Any] = {}
         at = self._begin
         self._at = at
         try:
-            if text.startswith("[", at):
-                body["messages"], at = self._read_messages(at)
+            if entries:
+                self.messages, at = self._read_entries(at)
+            elif text.startswith("[", at):
+                self.messages, at = self._read_messages(at)
             elif text.startswith("{", at):
                 at = self._read_body(body, at)
             else:
                 value, at = _decode(text, at)
-                self._fail(self._begin, f'expected an array of messages or an object with "messages", found {_kind(value)}')
+                self._fail(self._begin, f"{self._expected()}, found {_kind(value)}")
         except _RefusedError:
             self._fail(*_culprit(text, self._at))
         except RecursionError:
@@ -177,10 +194,11 @@ class Conversation:
             self._fail(self._at, "a number has too many digits")
         if _skip(text, at) != len(text):
             raise json.JSONDecodeError("Expecting the end of the input", text, _skip(text, at))
-        self._check_body(body)
-        self.messages = body["messages"]
-        self.tools = body.get("tools") or body.get("functions")
-        self.system = body.get("system")
+        if self._key:
+            self.messages = body[self._key]
+        elif self._array < 0 and not entries:
+            self._refuse_body(body)
+        self.tools, self.system = beside(self._key, body.get)
 
     def _read_messages(self, at: int) -> tuple[list[Any], int]:
         self._array = at
@@ -191,11 +209,23 @@ class Conversation:
         more = True
         while more:
             self._at = at
-            message, end = _decode(self.text, at)
-            messages.append(message)
-            self._spans.append((at, end))
-            more, at = _more(self.text, end, "]")
+            messages.append(self._read_message(at))
+            more, at = _more(self.text, self._spans[-1][1], "]")
         return messages, at
+
+    def _read_entries(self, at: int) -> tuple[list[Any], int]:
+        self._between = "\n"
+        messages: list[Any] = []
+        while at < len(self.text):
+            self._at = at
+            messages.append(self._read_message(at))
+            at = _skip(self.text, self._spans[-1][1])
+        return messages, at
+
+    def _read_message(self, at: int) -> Any:
+        message, end = _decode(self.text, at)
+        self._spans.append((at, end))
+        return message
 
     def _read_body(self, body: dict[str, Any], at: int) -> int:
         at = _skip(self.text, at + 1)
@@ -203,14 +233,17 @@ class Conversation:
             return at + 1
         more = True
         while more:
-            self._at = at
+            self._at = begin = at
             if not self.text.startswith('"', at):
                 raise json.JSONDecodeError("Expecting a key in double quotes", self.text, at)
             key, end = _decode(self.text, at)
             if key in body:
                 self._fail(at, f"expected each key once in an object, found {_shown(key)} again")
             at = _after(self.text, end, ":")
-            if key == "messages" and self.text.startswith("[", at):
+            if key in self._keys and self.text.startswith("[", at):
+                if self._key:
+                    self._fail(begin, f"expected one array of messages, found {self._key} and {key}; --key says which")
+                self._key = key
                 body[key], at = self._read_messages(at)
             else:
                 self._at = at
@@ -218,15 +251,22 @@ class Conversation:
             more, at = _more(self.text, at, "}")
         return at
 
-    def _check_body(self, body: dict[str, Any]) -> None:
-        if self._array >= 0:
-            return
-        if "messages" in body:
-            self._fail(self._begin, f"messages: expected an array, found {_kind(body['messages'])}")
+    def _expected(self) -> str:
+        *others, last = [f'"{key}"' for key in self._keys]
+        keys = f"{', '.join(others)} or {last}" if others else last
+        return f"expected an array of messages or an object with {keys}"
+
+    def _refuse_body(self, body: dict[str, Any]) -> NoReturn:
+        for key in self._keys:
+            if key in body:
+                self._fail(self._begin, f"{key}: expected an array, found {_kind(body[key])}")
+        word = body.get("type") or body.get("kind")
+        if "role" in body or isinstance(word, str):
+            found = "message" if "role" in body else _shown(word)
+            hint = "put all into one array, or read a log of pi's with --format pi"
+            raise SingleError(f"{self.place(self._begin)}: {self._expected()}, found a single {found}; {hint}")
         found = f"an object with {_shown(', '.join(body))}" if body else "an empty object"
-        if "role" in body:
-            found = "a single message"
-        self._fail(self._begin, f'expected an array of messages or an object with "messages", found {found}')
+        self._fail(self._begin, f"{self._expected()}, found {found}")
 
     @property
     def line(self) -> int:
@@ -266,7 +306,7 @@ class Conversation:
             return self.text
         text, spans = self.text, self._spans
         begin = text[self._array + 1 : spans[0][0]]
-        between = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else "," + begin
+        between = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else self._between + begin
         margin = begin.rpartition("\n")[2] if "\n" in begin else ""
         written = {id(message): text[start:end] for message, (start, end) in zip(self.messages, spans, strict=True)}
         layout = _Layout(text[slice(*spans[0])], margin)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from .errors import CommandError, say
 from .io import Output, Source
-from .measure import Request, Size, each, request
-from .options import given, in_words
+from .measure import Measure, Request, Size, label, request
+from .options import given, in_words, reading
 from .progress import watched
 from .table import number, table
 
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows: list[_Row] = []
     with Output(arguments.output) as output:
         for file in files:
-            for counted in _count(Source(file), arguments.text, options, len(files) > 1):
+            for counted in _count(Source(file, **reading(arguments)), arguments.text, options, len(files) > 1):
                 if arguments.json:
                     output.write(json.dumps({**counted.place, **how, **_as_dict(counted)}) + "\n")
                 elif counted.place:
@@ -83,9 +83,9 @@ def _count(source: Source, as_text: bool, options: dict[str, Any], named: bool) 
         messages = conversation.messages
         with conversation.blamed():
             whole = request(messages, conversation.tools, conversation.system, options)
-            sizes = each(messages, options)
+            sizes = Measure(messages, options).each(messages)
         line = {"line": conversation.line} if source.many else {}
-        roles = [message["role"] for message in messages]
+        roles = [label(message) for message in messages]
         yield _Counted({**place, **line}, whole, sum(size.chars for size in sizes), roles, sizes)
 
 

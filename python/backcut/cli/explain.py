@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .conversation import Conversation
 from .errors import say
 from .io import Output, Source
-from .measure import each, request
-from .options import given, make_window
+from .measure import Measure, label, request
+from .options import given, make_window, reading
 from .progress import watched
 from .table import bar, number, table, width
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     options = given(arguments)
     window = make_window(options)
-    source = Source(arguments.file)
+    source = Source(arguments.file, **reading(arguments))
     failures: list[str] = []
     with Output(arguments.output) as output:
         for conversation in watched(source):
@@ -77,56 +77,64 @@ class _Case:
         self.limit: int | None = options.get("max_tokens")
         self.request = request(self.messages, conversation.tools, conversation.system, options)
         self.fixed = self.request.overhead + self.request.tools + self.request.system
-        self.sizes = each(self.messages, options)
+        self.measure = Measure(self.messages, options)
+        self.head = self.measure.head
+        self.sizes = self.measure.each(self.messages)
         self.result = plan.apply(self.messages)
-        self.head = 0
-        while self.head < len(self.messages) and self.messages[self.head]["role"] in ("system", "developer"):
-            self.head += 1
-
-    def _newest(self) -> int:
-        """Where the newest group begins: it is all that is sent when next to nothing may be."""
-        from .. import context_window
-
-        least = context_window(max_turns=1, start="any", notice=False, on_overflow="keep", format=self.options.get("format", "auto"))
-        return next((index for index in least.plan(self.messages).kept if index >= self.head), self.head)
+        self.edits = {edit.index: edit for edit in plan.edits}
+        self.leads = [edit.index for edit in plan.edits if edit in self.measure.lead]
 
     def _task(self) -> int | None:
         """The user turn that is kept away from its place, in front of the tail."""
-        body = [index for index in self.plan.kept if index >= self.head]
+        body = [index for index in self.plan.kept if index >= self.head and index not in self.leads]
         return body[0] if len(body) > 1 and body[1] != body[0] + 1 else None
+
+    def _part(self, index: int, task: int | None) -> str:
+        """Which part of the window a kept message fills."""
+        if index < self.head or index in self.leads:
+            return "head"
+        return "task" if index == task else "newest" if index >= self.measure.newest else "history"
+
+    def _edited(self, index: int) -> str:
+        """How a kept message is edited."""
+        if index in self.leads:
+            return "its system text alone"
+        how = "parts left out" if all(cut.dropped for cut in self.edits[index].cuts) else "capped"
+        return f"{how}, was {number(self.sizes[index].chars)} chars"
 
     def rows(self) -> list[_Row]:
         """The history in its order, the notice where it is sent."""
-        newest, task = self._newest(), self._task()
+        task = self._task()
         notice = self.plan.notice
         kept = iter(self.plan.kept)
-        capped = {edit.index: any(not cut.dropped for cut in edit.cuts) for edit in self.plan.edits}
         reasons = self._reasons()
         rows: list[_Row] = []
         done = 0
 
         def cut(stop: int) -> None:
             nonlocal done
+            within = bool(rows) and rows[-1].part in ("history", "newest")
             for index in range(done, stop):
                 size = self.sizes[index]
-                rows.append(_Row(index, self.messages[index]["role"], size.chars, size.tokens, "cut", reasons[index], ""))
+                why = "nothing but signed thinking" if within else reasons[index]
+                rows.append(_Row(index, label(self.messages[index]), size.chars, size.tokens, "cut", why, ""))
             done = stop
 
-        for place, (message, size) in enumerate(zip(self.result, each(self.result, self.options), strict=True)):
+        for place, (message, size) in enumerate(zip(self.result, self.measure.each(self.result), strict=True)):
             here = notice is not None and notice.at == place
             if here and notice is not None and not notice.folded:
-                rows.append(_Row(None, message["role"], size.chars, size.tokens, "notice", "stands for what was cut", "notice"))
+                rows.append(_Row(None, label(message), size.chars, size.tokens, "notice", "stands for what was cut", "notice"))
                 continue
             index = next(kept)
             cut(index)
-            part = "head" if index < self.head else "task" if index == task else "newest" if index >= newest else "history"
+            part = self._part(index, task)
             why = ["fits" if part == "history" else part]
             if here:
                 why.append("carries the notice")
-            elif index in capped:
-                why.append(f"{'capped' if capped[index] else 'parts left out'}, was {number(self.sizes[index].chars)} chars")
+            if index in self.edits:
+                why.append(self._edited(index))
             action = "edited" if len(why) > 1 else "kept"
-            rows.append(_Row(index, message["role"], size.chars, size.tokens, action, "; ".join(why), part))
+            rows.append(_Row(index, label(message), size.chars, size.tokens, action, "; ".join(why), part))
             done = index + 1
         cut(len(self.messages))
         return rows
@@ -134,7 +142,7 @@ class _Case:
     def _reasons(self) -> list[str]:
         """For each message behind the head, why it is cut if it is."""
         options = self.options
-        sizes = each(self.messages, options, capped=True)
+        sizes = self.measure.each(self.messages, capped=True)
         turns = chars = 0
         tokens = self.fixed + sum(size.tokens for size in sizes[: self.head])
         budget = None if self.limit is None else self.limit - self.reserve

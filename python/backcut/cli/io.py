@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO, NoReturn, Self
 
-from .conversation import Conversation
+from .conversation import Conversation, SingleError
 from .errors import CommandError, hush, reason, say
 
 __all__ = ["Output", "Source"]
@@ -30,6 +30,11 @@ _JSON = (".json", ".jsonl", ".ndjson")
 class Source:
     """An input: a file or standard input, and the conversations in it.
 
+    Args:
+        file: its name; standard input without one, or with ``-``.
+        key: where the messages stand in a request body; where a provider has them if ``None``.
+        log: whether messages, or entries of a log, that stand one a line are one conversation.
+
     Attributes:
         name: what it is called in messages.
         many: whether it is JSONL with more than one conversation; known from the first one on.
@@ -38,8 +43,10 @@ class Source:
         hint: what to say behind an error of an input that is no JSON.
     """
 
-    def __init__(self, file: str | None) -> None:
+    def __init__(self, file: str | None, *, key: str | None = None, log: bool = False) -> None:
         self.name = "<stdin>" if file in (None, "-") else str(file)
+        self._key = key
+        self._log = log
         self.many = False
         self.size: int | None = None
         self.done = 0
@@ -100,6 +107,11 @@ class Source:
         except json.JSONDecodeError as error:
             yield self._document(first, list(chunks), error)
             return
+        except SingleError:
+            if not self._log:
+                raise
+            yield self._entries(first, list(chunks))
+            return
         following = next(chunks, None)
         self.many = following is not None
         yield conversation
@@ -141,15 +153,22 @@ class Source:
         return text.removeprefix("\ufeff") if offset == 0 else text
 
     def _conversation(self, chunk: tuple[str, int]) -> Conversation:
-        return Conversation(chunk[0], self.name, chunk[1])
+        return Conversation(chunk[0], self.name, chunk[1], key=self._key)
 
     def _document(self, first: tuple[str, int], rest: list[tuple[str, int]], error: json.JSONDecodeError) -> Conversation:
         """The one conversation of an input whose first line is none."""
         try:
-            return Conversation(first[0] + "".join(text for text, _ in rest), self.name, first[1])
+            return self._conversation(_joined(first, rest))
         except json.JSONDecodeError as whole:
             # Where the second line is a conversation this is JSONL, and the first line is at fault.
             self._fail(error if rest and self._reads(rest[0]) else whole, first[1])
+
+    def _entries(self, first: tuple[str, int], rest: list[tuple[str, int]]) -> Conversation:
+        """The one conversation of an input whose lines are its messages."""
+        try:
+            return Conversation(_joined(first, rest)[0], self.name, first[1], entries=True)
+        except json.JSONDecodeError as error:
+            self._fail(error, first[1])
 
     def _reads(self, chunk: tuple[str, int]) -> bool:
         try:
@@ -162,6 +181,10 @@ class Source:
         ends = " (the input ends too early)" if error.pos >= len(error.doc.rstrip()) else ""
         sentence = f"not JSON: {error.msg[0].lower()}{error.msg[1:]}{ends}"
         raise CommandError(f"{self.name}:{line + error.lineno - 1}:{error.colno}: {sentence}{self.hint}") from None
+
+
+def _joined(first: tuple[str, int], rest: list[tuple[str, int]]) -> tuple[str, int]:
+    return first[0] + "".join(text for text, _ in rest), first[1]
 
 
 class Output:

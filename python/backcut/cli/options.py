@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..options import FORMATS
 from .errors import CommandError
 
 if TYPE_CHECKING:
     from ..errors import OptionError
     from ..window import ContextWindow
 
-__all__ = ["add_options", "given", "in_words", "make_window"]
+__all__ = ["add_options", "given", "in_words", "make_window", "reading"]
 
 
 def _text(value: str) -> str:
@@ -64,7 +65,7 @@ _OPTIONS = (
     _Option("model", _text, "NAME", "count tokens as this model does"),
     _Option("tokenizer", _text, "NAME", "count by this encoding, estimate or tokenizer.json (default: o200k_base)"),
     _Option("figures", _figure, "NAME=N", "count N tokens for this, such as image=1000; may be given again", flag="--figure"),
-    _Option("format", _text, "NAME", "wire format of the messages (default: auto)"),
+    _Option("format", _text, "NAME", f"wire format of the messages: {', '.join(FORMATS)} (default: auto)"),
     _Option("start", str, "", "what the kept messages may begin with (default: user)", ("user", "any")),
     _Option("notice", _text, "TEXT", "text that stands for what was cut"),
     _Option("notice_role", str, "", "who says the notice (default: auto)", ("auto", "system", "user")),
@@ -129,6 +130,11 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     if "figures" in found:
         found["figures"] = dict(found["figures"])
     return found
+
+
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """How the input is read: pi writes its sessions down one entry a line."""
+    return {"key": arguments.key, "log": getattr(arguments, "format", "") == "pi"}
 
 
 def make_window(options: dict[str, Any]) -> ContextWindow:

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from .errors import say
 from .io import Output, Source
-from .options import given, make_window
+from .options import given, make_window, reading
 from .progress import watched
 from .table import number
 
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Trims every conversation of the input."""
     options = given(arguments)
     window = make_window(options)
-    source = Source(arguments.file)
+    source = Source(arguments.file, **reading(arguments))
     total = _Total()
     # Reports wait for the output: there is none of a trim that was not written.
     with Output(arguments.output) as output, tempfile.SpooledTemporaryFile(1 << 24) as reports:

@@ -280,7 +280,7 @@ def _late(work: _Work) -> None:
     moves: dict[int, dict[int, list[int]]] = {}
     for index, k in sorted(pairing.away):
         if index in flagged:
-            call, place = pairing.answers[index, k]
+            call, _ = pairing.answers[index, k]
             if outlines[index].turn == "model":  # the provider's own: it belongs into the model's message
                 moves.setdefault(index, {}).setdefault(-1, []).append(k)
             else:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..wire import openai_chat
 from ..wire.common import Tie
-from ..wire.openai_chat import AUDIOS, IMAGES
-from .common import NO_RESULT, NOTHING, Mended, Told, get, like, with_field, without_field
+from ..wire.openai_chat import AUDIOS, IMAGES, responses_of
+from .common import NO_RESULT, NOTHING, Loose, Mended, Told, get, like, with_field, without_field
 from .messages import Messages
 
 __all__ = ["MENDER"]
@@ -38,6 +38,20 @@ class OpenAIChat(Messages):
             told.append(Told("replaced_media", "what is no text in a result was replaced by a word for it"))
         return Mended(message, told)
 
+    def take(self, message: Any, ties: set[int]) -> tuple[Any, dict[int, Any]]:
+        responses = responses_of(message)
+        if not responses:
+            return super().take(message, ties)
+        gone = {at: k for k, at in enumerate(responses) if k in ties}
+        listed = get(message, "tool_responses")
+        rest = [response for at, response in enumerate(listed) if at not in gone]
+        # Without its responses it would be a result itself.
+        left = with_field(message, "tool_responses", like(listed, rest)) if len(gone) < len(responses) else None
+        return left, {k: listed[at] for at, k in gone.items()}
+
+    def own(self, loose: Loose, near: Any) -> list[Any]:
+        return list(loose.pieces) if loose.message is None else [loose.message]
+
     def has_id(self, tie: Tie) -> bool:
         return tie.family == "tool"
 
@@ -48,7 +62,12 @@ class OpenAIChat(Messages):
         return name if isinstance(name, str) and name else None
 
     def rename(self, message: Any, names: Mapping[int, str]) -> Any:
-        role = get(message, "role")
+        role, responses = get(message, "role"), responses_of(message)
+        if responses:
+            listed = list(get(message, "tool_responses"))
+            for k, at in enumerate(responses):
+                listed[at] = with_field(listed[at], "tool_call_id", names[k]) if k in names else listed[at]
+            return with_field(message, "tool_responses", like(get(message, "tool_responses"), listed))
         if role != "assistant":
             return with_field(message, "tool_call_id" if role == "tool" else "name", names[0])
         calls = get(message, "tool_calls")

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..errors import FormatError, OptionError
 from ..report import PartCut, Violation
-from . import anthropic, openai_chat
+from . import anthropic, bedrock, gemini, langchain, openai_chat, openai_responses, pi, pydantic_ai
 from .common import Facts, Outline
 from .detect import detect, part_shapes, shape
 
@@ -39,6 +39,10 @@ class Format(Protocol):
         """Whether a notice may be a message of its own, ``{"role", "content"}``, behind the head; else it is always folded into a
         user turn, where ``edit.fold_place`` says how.
         """
+
+    @property
+    def takes_late_results(self) -> bool:
+        """Whether a result may stand further behind its call: then it is no flaw, and holds all between them together all the same."""
 
     def outline(self, message: Any, index: int) -> Outline:
         """What the message is, and its calls and results.
@@ -74,7 +78,13 @@ class Format(Protocol):
 
 _FORMATS: dict[str, Format] = {
     "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
     "anthropic": anthropic,
+    "pi": pi,
+    "langchain": langchain,
+    "gemini": gemini,
+    "bedrock": bedrock,
+    "pydantic-ai": pydantic_ai,
 }
 
 CODES = (
@@ -135,11 +145,18 @@ class Reader:
         return [self.outline(message, index) for index, message in enumerate(history)]
 
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
-        """All that counts of a message; a part that another format has is refused."""
+        """All that counts of a message; a part that another format has is refused.
+
+        Not so in LangChain, whose messages hold the parts of any provider, and in Pi, whose thinking looks like Anthropic's.
+        """
         facts = self.format.read(message, index, outline, names=names)
-        for form in part_shapes(message):
-            self._refuse(form, index)
+        self.refuse_parts(message, index)
         return facts
+
+    def refuse_parts(self, message: Any, index: int) -> None:
+        """Refuses a part that another format has."""
+        for form in () if self.format in (langchain, pi) else part_shapes(message):
+            self._refuse(form, index)
 
     def _refuse(self, other: str | None, index: int) -> None:
         """Refuses another format than the one that the shape of the history told. One that was asked for is taken at its word."""

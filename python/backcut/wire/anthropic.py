@@ -33,6 +33,7 @@ name = "anthropic"
 merges = True
 insists_on_user = True
 has_system_turns = False
+takes_late_results = False
 
 _TURNS: dict[str, Turn] = {"user": "user", "assistant": "model", "system": "system"}
 CALLS = {"tool_use": "tool", "server_tool_use": "server", "mcp_tool_use": "mcp"}

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..errors import FormatError, shorten
 from ..media import Image, Media, data_of, image_size
+from ..plain import as_json
 from ..report import PartCut
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "called",
     "compact",
     "edited",
+    "first_of",
     "found",
     "get",
     "identity",
@@ -75,7 +77,7 @@ def found(value: Any) -> str:
 def compact(value: Any) -> str:
     """``value`` as JSON without spaces. Raises ``ValueError`` where that cannot be."""
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=as_json)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
@@ -106,6 +108,11 @@ def text_in(record: Any, key: str) -> str | None:
     """The text under a key of what may be a mapping."""
     value = get(record, key) if readable(record) else None
     return plain(value) if isinstance(value, str) else None
+
+
+def first_of(record: Any, keys: Sequence[str]) -> tuple[str, Any] | None:
+    """The first of several keys under which a record has something, and what that is."""
+    return next(((key, value) for key in keys if (value := get(record, key)) is not None), None)
 
 
 def text_at(record: Any, path: Path, index: int, expected: str = "a string or null") -> str | None:
@@ -145,6 +152,8 @@ class Tie:
     """Another id by which the two may find each other."""
     caller: tuple[str, str] | None = None
     """Family and id of the call that made this call: what it does belongs to that one and stays with it."""
+    optional: bool = False
+    """Whether a call may go without a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +165,8 @@ class Outline:
     turn: Turn
     ties: tuple[Tie, ...] = ()
     """In the order in which they stand in the message. What cannot be read is none, or has no id: it is no error here."""
+    sent: bool = True
+    """Whether it is in the request, too; what is not neither calls nor answers there, and costs nothing: its role is empty."""
 
 
 # What a message costs
@@ -194,6 +205,8 @@ class Facts:
     pieces: tuple[Piece, ...] = ()
     only_thinking: bool = False
     """Whether nothing is left of the message without its signed thinking."""
+    thinking_stays: bool = False
+    """Whether its signed thinking stays whatever is asked: nothing else is in the message, and that one may not go whole."""
 
     @property
     def chars(self) -> int:
@@ -281,8 +294,10 @@ def unknown_texts(part: Any, path: Path) -> Iterator[Piece]:
         if isinstance(text, str):
             yield Piece((*path, key), text)
             return
-    content = get(part, "content")
+    # Mistral's thinking is a list of texts.
+    key = "thinking" if isinstance(get(part, "thinking"), (list, tuple)) else "content"
+    content = get(part, key)
     for k, inner in enumerate(content if isinstance(content, (list, tuple)) else ()):
         text = get(inner, "text") if readable(inner) else None
         if isinstance(text, str):
-            yield Piece((*path, "content", k, "text"), text)
+            yield Piece((*path, key, k, "text"), text)

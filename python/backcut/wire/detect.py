@@ -11,16 +11,16 @@ __all__ = ["detect", "part_shapes", "shape"]
 
 _PI_ROLES = ("toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
 _PI_ENTRIES = ("session", "model_change", "thinking_level_change", "branch_summary", "custom_message", "label", "session_info")
-_LANGCHAIN = ("human", "ai", "tool", "system", "function", "chat", "remove")
+_LANGCHAIN = ("human", "ai", "tool", "system", "developer", "function", "chat", "generic", "remove")
 _PARTS = {
     "image_url": "openai-chat",
-    "input_audio": "openai-chat",
     "file": "openai-chat",
-    "refusal": "openai-chat",
     "input_text": "openai-responses",
     "output_text": "openai-responses",
     "input_image": "openai-responses",
     "input_file": "openai-responses",
+    "summary_text": "openai-responses",
+    "reasoning_text": "openai-responses",
     "toolCall": "pi",
     "tool_use": "anthropic",
     "tool_result": "anthropic",
@@ -28,7 +28,18 @@ _PARTS = {
     "server_tool_use": "anthropic",
     "mcp_tool_use": "anthropic",
 }
-_BEDROCK = ("text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "cachePoint", "guardContent")
+_BEDROCK = (
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "image",
+    "document",
+    "video",
+    "cachePoint",
+    "guardContent",
+    "citationsContent",
+)
 
 
 def detect(messages: Sequence[Any]) -> tuple[str, int | None]:
@@ -65,26 +76,31 @@ def _of_message(message: Any) -> str | None:
         return "pydantic-ai"
     if role == "model" or (get(message, "parts") is not None and kind is None):
         return "gemini"
-    if role in _PI_ROLES or own in _PI_ENTRIES or isinstance(get(message, "stopReason"), str) or _is_entry(message, own):
+    if role in _PI_ROLES or own in _PI_ENTRIES or isinstance(get(message, "stopReason"), str) or _is_entry(message, role, own):
         return "pi"
     if _is_langchain(message, role, own):
         return "langchain"
-    if role is None and isinstance(own, str):
+    # Anthropic's own reply is of type ``message`` too; its parts tell.
+    if isinstance(own, str) and (own != "message" or isinstance(get(message, "content"), str)):
         return "openai-responses"
     if role in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
         return "openai-chat"
     return None
 
 
-def _is_entry(message: Any, own: Any) -> bool:
-    """Whether it is an entry of one of pi's session files that holds a message or a summary."""
-    return (own == "message" and readable(get(message, "message"))) or (own == "compaction" and get(message, "summary") is not None)
+def _is_entry(message: Any, role: Any, own: Any) -> bool:
+    """Whether it is an entry of one of pi's session files that others have by the same type."""
+    if own == "message":
+        return readable(get(message, "message"))
+    return (own == "compaction" and isinstance(get(message, "summary"), str)) or (own == "custom" and role is None)
 
 
 def _is_langchain(message: Any, role: Any, own: Any) -> bool:
-    if get(message, "lc") is not None and get(message, "kwargs") is not None:
+    if get(message, "lc") is not None or role in ("human", "ai"):
         return True
-    if role in ("human", "ai"):
+    calls = get(message, "tool_calls")
+    first = calls[0] if isinstance(calls, (list, tuple)) and calls else None
+    if readable(first) and get(first, "function") is None and get(first, "args") is not None:
         return True
     word = own.removesuffix("MessageChunk").lower() if isinstance(own, str) else None
     return word in _LANGCHAIN and any(_has(message, key) for key in ("content", "data"))
@@ -100,6 +116,8 @@ def _of_part(part: Any) -> str | None:
         return "bedrock" if any(get(part, key) is not None for key in _BEDROCK) else None
     if not isinstance(kind, str):
         return None
+    if (kind == "thinking" and isinstance(get(part, "thinkingSignature"), str)) or (kind == "image" and isinstance(get(part, "data"), str)):
+        return "pi"
     if (kind == "thinking" and isinstance(get(part, "thinking"), str)) or kind.endswith("_tool_result"):
         return "anthropic"
     if kind in ("image", "document"):

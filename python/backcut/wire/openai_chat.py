@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import FormatError
-from ..media import Audio, File, duration
+from ..media import Audio, File, Image, duration, image_size
 from ..report import PartCut, Violation
 from .common import (
     Facts,
@@ -16,6 +16,7 @@ from .common import (
     Tie,
     Turn,
     called,
+    compact,
     found,
     get,
     identity,
@@ -32,6 +33,7 @@ name = "openai-chat"
 merges = False
 insists_on_user = False
 has_system_turns = True
+takes_late_results = False
 
 _TURNS: dict[str, Turn] = {
     "system": "system",
@@ -60,28 +62,73 @@ def _ties(message: Any, role: str) -> Iterator[Tie]:
         if readable(get(message, "function_call")):
             yield Tie("call", "legacy", None)
     elif role == "tool":
-        yield Tie("result", "tool", identity(get(message, "tool_call_id")))
+        for result in tuple(responses_of(message).values()) or (message,):
+            yield Tie("result", "tool", identity(get(result, "tool_call_id")))
     elif role == "function":
         yield Tie("result", "legacy", None)
+
+
+def responses_of(message: Any) -> dict[int, Any]:
+    """``tool_responses`` of AG2 0.2, by place: results of several calls in one message of the tools', unless it is a result itself."""
+    listed, own = get(message, "tool_responses"), get(message, "tool_call_id")
+    if own not in (None, "") or get(message, "role") != "tool" or not isinstance(listed, (list, tuple)):
+        return {}
+    return {k: response for k, response in enumerate(listed) if readable(response)}
 
 
 def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     """Everything that counts, checked in the order of the table in the rules."""
     role = outline.role
-    pieces = list(_content(message, index, role))
+    responses = responses_of(message)
+    pieces = list(_answers(responses, index) if responses else _content(message, index, role))
     if role == "assistant":
         refusal = text_at(message, ("refusal",), index)
         said = {"refusal": refusal, **{key: get(message, key) for key in ("reasoning_content", "reasoning")}}
         pieces += [Piece((key,), text) for key, text in said.items() if isinstance(text, str)]
+        pieces += [Piece((key,), text) for key in ("thinking", "tool_plan") if (text := text_in(message, key)) is not None]
+        if not any(isinstance(said[key], str) for key in ("reasoning_content", "reasoning")):
+            pieces += _reasoning_details(message)
         if get(message, "audio") is not None:
             pieces.append(Piece(("audio",), media=Audio()))
+    images = get(message, "images")  # Ollama's, in base64
+    for k, data in enumerate(images if isinstance(images, (list, tuple)) else ()):
+        pieces.append(Piece(("images", k), media=Image(False, image_size(data) if isinstance(data, str) else None)))
     if names and (speaker := text_at(message, ("name",), index)):
         pieces.append(Piece(("name",), speaker, "name", "name"))
     if role == "assistant":
         pieces += _calls(message, index)
-    if role == "tool":
+    if role == "tool" and not responses:
         text_at(message, ("tool_call_id",), index)
     return Facts(outline, tuple(pieces))
+
+
+def _answers(responses: dict[int, Any], index: int) -> Iterator[Piece]:
+    """Each is sent as a message of its own; the content beside them, which repeats them, is not."""
+    for number, (k, response) in enumerate(responses.items()):
+        path = ("tool_responses", k, "content")
+        if number:
+            yield Piece(path[:2], "tool", "name", "message")
+        content = get(response, "content")
+        if content is not None:
+            yield Piece(path, _json(content, path, index), observation=number)
+
+
+def _reasoning_details(message: Any) -> Iterator[Piece]:
+    """OpenRouter's, which say the same as ``reasoning`` where that is there."""
+    details = get(message, "reasoning_details")
+    for k, detail in enumerate(details if isinstance(details, (list, tuple)) else ()):
+        for key in ("text", "summary", "signature", "data"):
+            if (text := text_in(detail, key)) is not None:
+                yield Piece(("reasoning_details", k, key), text, "said" if key in ("text", "summary") else "opaque")
+
+
+def _json(value: Any, path: Path, index: int) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return compact(value)
+    except ValueError:
+        raise FormatError(index, where(path), found(value), "a string or a JSON value") from None
 
 
 def read_content(message: Any, index: int, outline: Outline) -> Facts:
@@ -112,6 +159,9 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
         raise FormatError(index, where(path), type(part).__name__, "a string or a mapping")
     kind, text = get(part, "type"), get(part, "text")
     own = (*path, "text")
+    if kind == "document" and readable(document := get(part, "document")):
+        yield _document(document, (*path, "document"), index, observation, path)
+        return
     if kind == "text":
         if not isinstance(text, str):
             raise FormatError(index, where(own), found(text), "a string")
@@ -130,10 +180,23 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
     elif kind in IMAGES:
         yield Piece(path, media=image_of(part))
     elif kind in AUDIOS:
-        data = text_in(get(part, "input_audio"), "data")
-        yield Piece(path, media=Audio(None if data is None else duration(data)))
+        yield Piece(path, media=audio_of(part))
     elif kind in _FILES:
         yield Piece(path, media=File())
+
+
+def audio_of(part: Any) -> Audio:
+    """A sound as OpenAI has it."""
+    data = text_in(get(part, "input_audio"), "data")
+    return Audio(None if data is None else duration(data))
+
+
+def _document(document: Any, path: Path, index: int, observation: int | None, item: Path) -> Piece:
+    """What a document of Cohere's says: its only entry if that is a text, so that a shortened one is read as it was written."""
+    entries = list(document.items()) if isinstance(document, Mapping) else []
+    if len(entries) == 1 and isinstance(entries[0][1], str):
+        return Piece((*path, str(entries[0][0])), entries[0][1], observation=observation, item=item)
+    return Piece(path, _json(document, path, index), observation=observation, item=item)
 
 
 def _calls(message: Any, index: int) -> Iterator[Piece]:
@@ -175,7 +238,9 @@ def _flaws(message: Any, index: int, outline: Outline) -> Iterator[Violation]:
     legacy = any(tie.family == "legacy" for tie in ties)
     calls = any(tie.family == "tool" for tie in ties)
     speaks = role == "assistant" and (ties or any(get(message, key) is not None for key in ("refusal", "audio")))
-    if content is None and not speaks:
+    responses = responses_of(message)
+    content = None if responses else content
+    if content is None and not speaks and not responses:
         yield Violation("missing_content", index, f"this {role} message has no content", ())
     if role == "assistant":
         if get(message, "tool_calls") is not None and not calls:
@@ -188,7 +253,13 @@ def _flaws(message: Any, index: int, outline: Outline) -> Iterator[Violation]:
         if any(tie.id is None for tie in ties):
             yield Violation("missing_id", index, "this result has no tool_call_id", ())
         parts = content if isinstance(content, (list, tuple)) else ()
-        if not all(isinstance(part, str) or get(part, "type") == "text" for part in parts):
+        if not all(map(_is_text, parts)):
             yield Violation("media_in_result", index, "a result may hold text only", ())
     if role == "function" and not (isinstance(speaker := get(message, "name"), str) and speaker):
         yield Violation("missing_id", index, "this result has no name", ())
+
+
+def _is_text(part: Any) -> bool:
+    if isinstance(part, str) or get(part, "type") == "text":
+        return True
+    return get(part, "type") == "document" and readable(get(part, "document"))

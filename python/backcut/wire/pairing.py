@@ -78,8 +78,8 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
         pairing.answers[at, place] = call.at, call.place
         pairing.welds.append((call.at, at))
         # A provider answers its own call once the client has answered those beside it, or those that it made.
-        waited = tie.family != "tool" and all(outlines[k].turn in ("model", "result") for k in range(call.at, at))
-        if not call.has_called and not (waited and outlines[at].turn == "model"):
+        waited = tie.family in ("server", "mcp") and all(each.turn in ("model", "result") for each in outlines[call.at : at])
+        if not call.has_called and not waited:
             pairing.away.add((at, place))
             pairing.late.setdefault(at, []).append((call.at, tie.id))
 
@@ -125,7 +125,7 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
                     pairing.welds.append((caller.at, call.at))
         at = end
     for call in everything:
-        if not call.answered:
+        if not (call.answered or call.tie.optional):
             pairing.unanswered.setdefault(call.at, []).append(call.tie.id)
             pairing.until[call.at] = max(call.until, pairing.until.get(call.at, 0))
             pairing.dead.append((call.at, call.place))

@@ -1,5 +1,6 @@
 //! Calls of an assistant message: `tool_calls`, and the legacy `function_call`.
 
+use super::clones;
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
@@ -103,6 +104,9 @@ pub(super) fn links<V: Value>(
             let is_tool = message
                 .get(Key::Role)?
                 .is_some_and(|role| role.word().is_some_and(|role| role == "tool"));
+            if let Some(responses) = clones::responses_of(message)? {
+                return clones::link(&responses, links);
+            }
             links.results.push(if is_tool {
                 Tie::new(Family::Tool, id_at(message, Key::ToolCallId)?)
             } else {

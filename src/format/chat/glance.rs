@@ -32,14 +32,21 @@ pub(crate) fn glance<V: Value>(
                 plain = id.is_some() || value.is_null();
             }
             Key::ToolCalls if !value.is_null() => calls = Some(value.keep()),
-            Key::Refusal | Key::FunctionCall | Key::Parts => plain = value.is_null(),
+            // What clones add is for those who read.
+            Key::Refusal
+            | Key::FunctionCall
+            | Key::Parts
+            | Key::Thinking
+            | Key::ToolPlan
+            | Key::ReasoningDetails
+            | Key::ToolResponses => plain = value.is_null(),
             _ => return true,
         }
         // Nothing else is looked at once all is known that counts for the role.
         let known = content.is_some()
             && match role {
                 None | Some(Role::Assistant) => false,
-                Some(Role::Tool) => id.is_some(),
+                Some(Role::Tool) => id.as_ref().is_some_and(|id| id.chars() > 0),
                 Some(_) => true,
             };
         plain && !known

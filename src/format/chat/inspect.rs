@@ -1,7 +1,8 @@
 //! What one message alone may have wrong.
 
+use super::clones;
 use crate::error::Foreign;
-use crate::facts::{Family, Links, Turn};
+use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{Flaw, Marks};
 use crate::value::{Key, Text, Value};
 
@@ -13,8 +14,11 @@ pub(super) fn inspect<V: Value>(
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let mut flaw = |code, message| flaws.push(Flaw::new(code, message));
+    // Where there are several results in it, they say what the content repeats.
+    let has_responses = turn == Turn::Result && clones::responses_of(message)?.is_some();
     let content = message.get(Key::Content)?;
-    if content.is_none() && needs_content(message, turn, links)? {
+    let content = content.filter(|_| !has_responses);
+    if content.is_none() && !has_responses && needs_content(message, turn, links)? {
         flaw("missing_content", "it has no content");
     }
     if turn == Turn::Model {
@@ -33,12 +37,13 @@ pub(super) fn inspect<V: Value>(
             flaw("missing_id", "a call has no id");
         }
     }
-    for result in &links.results {
-        let mut flaw = |code, message| flaws.push(Flaw::new(code, message));
+    let mut flaw = |code, message| flaws.push(Flaw::new(code, message));
+    let nameless = |tie: &Tie<V::Text>| tie.family == Family::Tool && tie.id.is_none();
+    if links.results.iter().any(nameless) {
+        flaw("missing_id", "it has no tool_call_id");
+    }
+    if let Some(result) = links.results.first() {
         if result.family == Family::Tool {
-            if result.id.is_none() {
-                flaw("missing_id", "it has no tool_call_id");
-            }
             if content.as_ref().map_or(Ok(false), has_media)? {
                 flaw("media_in_result", "its content has a part that is not text");
             }
@@ -73,7 +78,7 @@ fn has_media<V: Value>(content: &V) -> Result<bool, Foreign> {
             None
         };
         let is_text = kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text"));
-        if part.text().is_none() && !is_text {
+        if part.text().is_none() && !is_text && clones::document(&part)?.is_none() {
             return Ok(true);
         }
     }

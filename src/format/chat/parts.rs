@@ -1,9 +1,12 @@
 //! Content: a string or a list of parts.
 
+use super::clones;
 use crate::cost::{Meter, place};
 use crate::error::ReadError;
 use crate::format::observation::Observation;
-use crate::format::{Format, media, misfit, part_text, refuse_foreign, string};
+use crate::format::{
+    Format, media, misfit, part_text, records, refuse_foreign, string, text_at, unknown_texts,
+};
 use crate::plan::to;
 use crate::value::{Key, Value};
 
@@ -38,6 +41,12 @@ pub(super) fn observe<V: Value>(
     }
     for k in 0..parts(content)? {
         let Some(part) = content.item(k) else { break };
+        if let Some(document) = clones::document(&part)? {
+            let path = to![Key::Content, k, Key::Document];
+            let (path, text) = clones::text_of(&document, path, k)?;
+            observation.text(path, text, true);
+            continue;
+        }
         // What is wrong with a part is found by metering it.
         match part_text(&part)? {
             Some(text) if part.text().is_some() => {
@@ -99,6 +108,11 @@ fn one<V: Value>(
     if auto && kind.as_deref() != Some("text") {
         refuse_foreign(part, Format::OpenaiChat)?;
     }
+    if kind.as_deref() == Some("document")
+        && let Some(document) = clones::document(part)?
+    {
+        return Ok(meter.text(&clones::text_of(&document, Vec::new(), k)?.1)?);
+    }
     if let Some(kind) = kind.as_deref().and_then(media::Kind::of) {
         if meter.wants_media() {
             meter.media(media::read(part, kind)?);
@@ -110,34 +124,20 @@ fn one<V: Value>(
         Some("refusal") => meter.text(&text_under(Key::Refusal)?)?,
         // The call stands in tool_calls as well and is counted there.
         Some("tool_use") if beside_calls => {}
+        // Mistral's is a list of texts.
+        Some("thinking")
+            if part
+                .get(Key::Thinking)?
+                .is_some_and(|it| it.list().is_some()) =>
+        {
+            for inner in records(part.get(Key::Thinking)?.as_ref()) {
+                if let Some(text) = text_at(&inner, Key::Text)? {
+                    meter.text(&text)?;
+                }
+            }
+        }
         _ => {
-            unknown(part, meter)?;
-        }
-    }
-    Ok(())
-}
-
-/// Meters the texts of a part that nobody knows.
-fn unknown<V: Value>(part: &V, meter: &mut Meter<'_, V::Text>) -> Result<(), ReadError> {
-    for key in [Key::Text, Key::Thinking] {
-        if let Some(text) = part.get(key)?.and_then(|value| value.text()) {
-            meter.text(&text)?;
-            return Ok(());
-        }
-    }
-    let Some(inner) = part.get(Key::Content)? else {
-        return Ok(());
-    };
-    if let Some(text) = inner.text() {
-        meter.text(&text)?;
-        return Ok(());
-    }
-    for item in (0..inner.list().unwrap_or(0))
-        .map_while(|k| inner.item(k))
-        .filter(Value::is_record)
-    {
-        if let Some(text) = item.get(Key::Text)?.and_then(|text| text.text()) {
-            meter.text(&text)?;
+            unknown_texts(part, meter)?;
         }
     }
     Ok(())

@@ -1,0 +1,116 @@
+//! `bedrock`: Bedrock Converse. `docs/formats/bedrock.md`.
+
+mod blocks;
+mod inspect;
+
+use crate::error::{Foreign, ReadError};
+use crate::facts::{Links, Role, Turn};
+use crate::format::{
+    Flaw, Format, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, refuse_other,
+    role_of,
+};
+use crate::value::{Key, Value};
+
+/// Bedrock Converse.
+pub(crate) struct Bedrock;
+
+const ROLES: &str = "one of user, assistant";
+
+impl Wire for Bedrock {
+    const MERGES: bool = true;
+    const INSISTS_ON_USER: bool = true;
+
+    fn role<V: Value>(message: &V) -> Result<(), ReadError> {
+        role(message).map(|_| ())
+    }
+
+    fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
+        let role = role(message)?;
+        let answers = role == Role::User && has_result(message.get(Key::Content)?.as_ref())?;
+        Ok(turn_of(role, answers))
+    }
+
+    fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+        if matches!(turn, Turn::Result | Turn::Model) {
+            for block in records(message.get(Key::Content)?.as_ref()) {
+                blocks::link(&block, turn, links)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
+        let role = role(message)?;
+        sink.meter.message(role)?;
+        let Some(content) = message.get(Key::Content)? else {
+            return Ok(turn_of(role, false));
+        };
+        if let Some(text) = content.text() {
+            sink.meter.text(&text)?;
+            return Ok(turn_of(role, false));
+        }
+        let Some(len) = content.list() else {
+            return Err(ReadError::Misfit(misfit(
+                "content",
+                Some(&content),
+                "a string, a list of blocks or null",
+            )));
+        };
+        let turn = turn_of(role, role == Role::User && has_result(Some(&content))?);
+        let mut marks = 0;
+        for k in 0..len {
+            let Some(block) = content.item(k) else { break };
+            marks += usize::from(blocks::read(&block, k, turn, sink)?);
+        }
+        // Roles must alternate, and a mark of the cache alone is no content.
+        sink.has_parts_and_stays(len - marks);
+        refuse_other(message, sink.how, Format::Bedrock)?;
+        Ok(turn)
+    }
+
+    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+        notice_in(message.get(Key::Content)?.as_ref(), notice, |block| {
+            Ok(block.get(Key::Type)?.is_none())
+        })
+    }
+
+    fn inspect<V: Value>(
+        message: &V,
+        turn: Turn,
+        _links: &Links<V::Text>,
+        flaws: &mut Vec<Flaw>,
+    ) -> Result<Marks, Foreign> {
+        inspect::inspect(message, turn, flaws)
+    }
+
+    fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
+        inspect::order(seen)
+    }
+}
+
+fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
+    let named = |name: &str| match name {
+        "user" => Some(Role::User),
+        "assistant" => Some(Role::Assistant),
+        _ => None,
+    };
+    role_of(message, named, ROLES)
+}
+
+const fn turn_of(role: Role, answers: bool) -> Turn {
+    match role {
+        Role::Assistant => Turn::Model,
+        _ if answers => Turn::Result,
+        _ => Turn::User,
+    }
+}
+
+/// Whether a content holds a result.
+fn has_result<V: Value>(content: Option<&V>) -> Result<bool, Foreign> {
+    for block in records(content) {
+        if block.get(Key::ToolResult)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

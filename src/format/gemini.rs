@@ -1,0 +1,127 @@
+//! `gemini`: Google Gemini, contents and parts. `docs/formats/gemini.md`.
+
+mod inspect;
+mod parts;
+
+use crate::error::{Foreign, ReadError};
+use crate::facts::{Links, Role, Turn};
+use crate::format::{
+    Flaw, Format, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, refuse_other,
+    role_of,
+};
+use crate::value::{Key, Value};
+
+/// Google Gemini.
+pub(crate) struct Gemini;
+
+/// `tool` is what the examples of Google's own SDK say where the wire says `user` or `function`.
+const ROLES: &str = "one of user, model, function, tool";
+
+impl Wire for Gemini {
+    const MERGES: bool = true;
+    const INSISTS_ON_USER: bool = true;
+
+    fn role<V: Value>(message: &V) -> Result<(), ReadError> {
+        role(message).map(|_| ())
+    }
+
+    fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
+        let role = role(message)?;
+        let answers = role == Role::User && has_response(message.get(Key::Parts)?.as_ref())?;
+        Ok(turn_of(role, answers))
+    }
+
+    fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+        if matches!(turn, Turn::Result | Turn::Model) {
+            for part in records(message.get(Key::Parts)?.as_ref()) {
+                parts::link(&part, turn, links)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
+        let role = role(message)?;
+        sink.meter.message(role)?;
+        let turn = match message.get(Key::Parts)? {
+            Some(parts) => read_parts(&parts, role, sink)?,
+            None => turn_of(role, false),
+        };
+        if !matches!(role, Role::Function | Role::Tool) {
+            refuse_other(message, sink.how, Format::Gemini)?;
+        }
+        Ok(turn)
+    }
+
+    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+        notice_in(message.get(Key::Parts)?.as_ref(), notice, |part| {
+            Ok(part.get(Key::Type)?.is_none())
+        })
+    }
+
+    fn inspect<V: Value>(
+        message: &V,
+        turn: Turn,
+        _links: &Links<V::Text>,
+        flaws: &mut Vec<Flaw>,
+    ) -> Result<Marks, Foreign> {
+        inspect::inspect(message, turn, flaws)
+    }
+
+    fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
+        crate::format::first_not_user(seen).into_iter().collect()
+    }
+}
+
+fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
+    let named = |name: &str| {
+        Some(match name {
+            "user" => Role::User,
+            "model" => Role::Model,
+            "function" => Role::Function,
+            "tool" => Role::Tool,
+            _ => return None,
+        })
+    };
+    role_of(message, named, ROLES)
+}
+
+const fn turn_of(role: Role, answers: bool) -> Turn {
+    match role {
+        Role::Model => Turn::Model,
+        Role::Function | Role::Tool => Turn::Result,
+        _ if answers => Turn::Result,
+        _ => Turn::User,
+    }
+}
+
+fn read_parts<V: Value>(
+    parts: &V,
+    role: Role,
+    sink: &mut Sink<'_, '_, V>,
+) -> Result<Turn, ReadError> {
+    if let Some(text) = parts.text() {
+        sink.meter.text(&text)?;
+        return Ok(turn_of(role, false));
+    }
+    let Some(len) = parts.list() else {
+        let expected = "a string, a list of parts or null";
+        return Err(ReadError::Misfit(misfit("parts", Some(parts), expected)));
+    };
+    let turn = turn_of(role, role == Role::User && has_response(Some(parts))?);
+    for k in 0..len {
+        let Some(part) = parts.item(k) else { break };
+        parts::read(&part, k, turn, sink)?;
+    }
+    Ok(turn)
+}
+
+/// Whether a list of parts holds a result.
+fn has_response<V: Value>(parts: Option<&V>) -> Result<bool, Foreign> {
+    for part in records(parts) {
+        if parts::response(&part)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

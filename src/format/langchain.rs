@@ -1,0 +1,284 @@
+//! `langchain`: message objects, and what they are written to. `docs/formats/langchain.md`.
+
+mod blocks;
+mod calls;
+
+use crate::error::{Foreign, ReadError};
+use crate::facts::{Family, Links, Role, Tie, Turn};
+use crate::format::{
+    Flaw, Marks, NoticePlace, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, notice_in,
+    string, text_at,
+};
+use crate::plan::{Path, Step};
+use crate::value::{Key, Text, Value};
+
+use calls::Calls;
+
+/// `LangChain`.
+pub(crate) struct Langchain;
+
+const KINDS: &str = "one of human, ai, system, developer, tool, function, chat";
+
+impl Wire for Langchain {
+    const MERGES: bool = false;
+    const INSISTS_ON_USER: bool = true;
+
+    fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
+        Ok(find(message)?.turn())
+    }
+
+    fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+        if !matches!(turn, Turn::Model | Turn::Result) {
+            return Ok(());
+        }
+        match find(message) {
+            Ok(found) => link(&found, links),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
+        let found = find(message)?;
+        let record = &found.record;
+        sink.meter.message(found.role)?;
+        match found.turn() {
+            Turn::Result => {
+                sink.meter.result();
+                blocks::result(&found, sink)?;
+            }
+            Turn::Model => {
+                let calls = Calls::of(record)?;
+                blocks::said(&found, calls.is_some(), sink)?;
+                if let Some(calls) = calls {
+                    calls.read(&found, sink.meter)?;
+                }
+            }
+            _ => blocks::said(&found, false, sink)?,
+        }
+        // A result's is its tool's.
+        if sink.how.names
+            && found.turn() != Turn::Result
+            && let Some(name) = id_at(record, Key::Name)?
+        {
+            sink.meter.name(&name)?;
+        }
+        if found.role == Role::Tool
+            && let Some(id) = record.get(Key::ToolCallId)?
+        {
+            string(&id, || found.at("tool_call_id"), STRING_OR_NULL)?;
+        }
+        link(&found, sink.links)?;
+        Ok(found.turn())
+    }
+
+    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+        let Ok(found) = find(message) else {
+            return Ok(NoticePlace::Alone);
+        };
+        notice_in(found.record.get(Key::Content)?.as_ref(), notice, |part| {
+            let kind = part.get(Key::Type)?;
+            Ok(kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text")))
+        })
+    }
+
+    fn carries<V: Value>(message: &V, notice: &str) -> Result<bool, Foreign> {
+        let Ok(found) = find(message) else {
+            return Ok(false);
+        };
+        let content = text_at(&found.record, Key::Content)?;
+        Ok(content.is_some_and(|content| content.as_str() == notice))
+    }
+
+    fn inspect<V: Value>(
+        message: &V,
+        turn: Turn,
+        links: &Links<V::Text>,
+        flaws: &mut Vec<Flaw>,
+    ) -> Result<Marks, Foreign> {
+        let Ok(found) = find(message) else {
+            return Ok(0);
+        };
+        if turn == Turn::User {
+            let content = found.record.get(Key::Content)?;
+            let is_empty = content.is_none_or(|content| {
+                content.list() == Some(0) || content.text().is_some_and(|text| text.chars() == 0)
+            });
+            if is_empty {
+                flaws.push(Flaw::new("missing_content", "it has no content"));
+            }
+        }
+        let mut ties = links.calls.iter().chain(&links.results);
+        if ties.any(|tie| tie.family == Family::Tool && tie.id.is_none()) {
+            flaws.push(Flaw::new("missing_id", "a call or a result has no id"));
+        }
+        Ok(0)
+    }
+}
+
+/// A message where it was found.
+struct Found<V> {
+    role: Role,
+    /// What holds its fields.
+    record: V,
+    /// The key under which that stands, if it is not the message itself.
+    under: Option<Key>,
+}
+
+impl<V> Found<V> {
+    const fn turn(&self) -> Turn {
+        crate::format::chat::turn_of(self.role)
+    }
+
+    /// A place, for an error.
+    fn at(&self, place: &str) -> String {
+        match self.under {
+            Some(key) => format!("{}.{place}", key.name()),
+            None => place.to_owned(),
+        }
+    }
+
+    /// A place, for an edit.
+    fn path(&self, path: Path) -> Path {
+        self.under.map(Step::Key).into_iter().chain(path).collect()
+    }
+}
+
+/// What a message is, by its type, its role or the name of its class.
+enum Kind {
+    Is(Role),
+    /// Its role says what it is.
+    Chat,
+    /// No message: it says that one is to be removed.
+    Remove,
+}
+
+impl Kind {
+    fn of(word: &str) -> Option<Self> {
+        let word = word.strip_suffix("Chunk").unwrap_or(word);
+        Some(match word.strip_suffix("Message").unwrap_or(word) {
+            "human" | "Human" | "user" => Self::Is(Role::User),
+            "ai" | "AI" | "assistant" => Self::Is(Role::Assistant),
+            "system" | "System" => Self::Is(Role::System),
+            "developer" | "Developer" => Self::Is(Role::Developer),
+            "tool" | "Tool" => Self::Is(Role::Tool),
+            "function" | "Function" => Self::Is(Role::Function),
+            "chat" | "Chat" | "generic" => Self::Chat,
+            "remove" | "Remove" => Self::Remove,
+            _ => return None,
+        })
+    }
+
+    /// The kind that a value names.
+    fn named<V: Value>(value: Option<&V>) -> Option<Self> {
+        value.and_then(Value::word).as_deref().and_then(Self::of)
+    }
+}
+
+/// Finds what a message is, and its fields.
+fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
+    if !message.is_record() {
+        return Err(no_message(message));
+    }
+    let mut fields = [const { None }; 3];
+    message.fields(&[Key::Type, Key::Role, Key::Lc], &mut fields)?;
+    let [kind, role, lc] = &fields;
+    if lc.is_some() {
+        return constructed(message);
+    }
+    let (kind, word) = match Kind::named(kind.as_ref()) {
+        Some(known) => (known, kind),
+        None if role.is_some() => match Kind::named(role.as_ref()) {
+            Some(known) => (known, role),
+            None => return Err(wrong_word("role", role.as_ref(), KINDS)),
+        },
+        None => return Err(wrong_word("type", kind.as_ref(), KINDS)),
+    };
+    let data = if message.get(Key::Content)?.is_none() {
+        message.get(Key::Data)?.filter(Value::is_record)
+    } else {
+        None
+    };
+    let under = data.is_some().then_some(Key::Data);
+    let record = data.unwrap_or_else(|| message.clone());
+    let role = role_of(&kind, &record, "type", word.as_ref())?;
+    Ok(Found {
+        role,
+        record,
+        under,
+    })
+}
+
+/// A message as its constructor: `{lc, type, id, kwargs}`, where the last of `id` is its class.
+fn constructed<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
+    let kwargs = message.get(Key::Kwargs)?;
+    let Some(record) = kwargs.clone().filter(Value::is_record) else {
+        let expected = "a mapping with the fields of the message";
+        return Err(ReadError::Misfit(misfit(
+            "kwargs",
+            kwargs.as_ref(),
+            expected,
+        )));
+    };
+    let id = message.get(Key::Id)?;
+    let class = id
+        .as_ref()
+        .and_then(|id| id.item(id.list()?.checked_sub(1)?));
+    let Some(kind) = Kind::named(class.as_ref()) else {
+        let expected = "a list that ends in the class of a message";
+        return Err(wrong_word("id", class.as_ref().or(id.as_ref()), expected));
+    };
+    Ok(Found {
+        role: role_of(&kind, &record, "id", class.as_ref())?,
+        record,
+        under: Some(Key::Kwargs),
+    })
+}
+
+/// The role of a message; `word`, at `path`, names its kind.
+fn role_of<V: Value>(
+    kind: &Kind,
+    record: &V,
+    path: &str,
+    word: Option<&V>,
+) -> Result<Role, ReadError> {
+    match kind {
+        Kind::Is(role) => Ok(*role),
+        // Any word may be the role of such a one; what is no other's is somebody who speaks to the model.
+        Kind::Chat => Ok(match Kind::named(record.get(Key::Role)?.as_ref()) {
+            Some(Kind::Is(role)) => role,
+            _ => Role::User,
+        }),
+        Kind::Remove => {
+            let expected = "a message, not the command to remove one";
+            Err(wrong_word(path, word, expected))
+        }
+    }
+}
+
+/// A word that the format does not have.
+fn wrong_word<V: Value>(path: &str, value: Option<&V>, expected: &'static str) -> ReadError {
+    let mut wrong = misfit(path, value, expected);
+    if let Some(word) = value.filter(|value| value.word().is_some()) {
+        wrong.found = word.shown();
+    }
+    ReadError::Misfit(wrong)
+}
+
+/// The ties of a message.
+fn link<V: Value>(found: &Found<V>, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+    let record = &found.record;
+    match found.role {
+        Role::Tool => {
+            let id = id_at(record, Key::ToolCallId)?;
+            links.results.push(Tie::new(Family::Tool, id));
+        }
+        Role::Function => links.results.push(Tie::new(Family::Legacy, None)),
+        Role::Assistant => {
+            if let Some(calls) = Calls::of(record)? {
+                calls.link(&mut links.calls)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

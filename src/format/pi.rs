@@ -1,0 +1,243 @@
+//! `pi`: messages of Pi and OpenClaw, bare or as the entries of a session's log. `docs/formats/pi.md`.
+
+mod blocks;
+
+use crate::error::{Foreign, ReadError};
+use crate::facts::{Family, Links, Tie, Turn};
+use crate::format::{
+    Flaw, Marks, NoticePlace, Sink, Wire, id_at, misfit, no_message, notice_in, records, text_at,
+};
+use crate::value::{Key, Text, Value};
+
+/// Pi and OpenClaw.
+pub(crate) struct Pi;
+
+const ROLES: &str =
+    "one of user, assistant, toolResult, bashExecution, custom, branchSummary, compactionSummary";
+
+const ENTRIES: &str = "one of message, compaction, branch_summary, custom_message, custom, session, session_info, label, \
+                       model_change, thinking_level_change";
+
+impl Wire for Pi {
+    const MERGES: bool = false;
+    const INSISTS_ON_USER: bool = true;
+
+    fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
+        Ok(find(message)?.kind.turn())
+    }
+
+    fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+        if !matches!(turn, Turn::Model | Turn::Result) {
+            return Ok(());
+        }
+        let nested = message.get(Key::Role)?.is_none();
+        let inner = if nested {
+            message.get(Key::Message)?
+        } else {
+            None
+        };
+        link(inner.as_ref().unwrap_or(message), turn, links)
+    }
+
+    fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError> {
+        let found = find(message)?;
+        blocks::read(&found, sink)?;
+        Ok(found.kind.turn())
+    }
+
+    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+        let Ok(found) = find(message) else {
+            return Ok(NoticePlace::Alone);
+        };
+        let key = match found.kind {
+            Kind::Summary => Key::Summary,
+            // What Pi says of a command that was run has no room for it.
+            Kind::Bash => return Ok(NoticePlace::There),
+            _ => Key::Content,
+        };
+        notice_in(found.record.get(key)?.as_ref(), notice, is_text)
+    }
+
+    fn inspect<V: Value>(
+        message: &V,
+        turn: Turn,
+        links: &Links<V::Text>,
+        flaws: &mut Vec<Flaw>,
+    ) -> Result<Marks, Foreign> {
+        let Ok(found) = find(message) else {
+            return Ok(0);
+        };
+        if turn == Turn::User && is_empty(&found)? {
+            flaws.push(Flaw::new("missing_content", "it has no content"));
+        }
+        let mut ties = links.calls.iter().chain(&links.results);
+        if ties.any(|tie| tie.id.is_none()) {
+            flaws.push(Flaw::new("missing_id", "a call or a result has no id"));
+        }
+        Ok(0)
+    }
+}
+
+/// What a message, or an entry, is to Pi.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// What the user says, and what an extension says in the user's place.
+    User,
+    Assistant,
+    Result,
+    /// A command that the user ran.
+    Bash,
+    /// A summary of what was compacted, or of a branch that was left.
+    Summary,
+    /// What is not sent to a provider: an entry of the log, a command that the user kept to themselves.
+    Unsent,
+}
+
+impl Kind {
+    const fn turn(self) -> Turn {
+        match self {
+            Self::User | Self::Bash | Self::Summary => Turn::User,
+            Self::Assistant => Turn::Model,
+            Self::Result => Turn::Result,
+            Self::Unsent => Turn::System,
+        }
+    }
+}
+
+/// A message where it was found.
+struct Found<V> {
+    kind: Kind,
+    /// What holds its fields.
+    record: V,
+    /// Whether that stands under `message` of an entry.
+    nested: bool,
+}
+
+/// Finds the message in an entry, or in itself.
+fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
+    if !message.is_record() {
+        return Err(no_message(message));
+    }
+    let mut fields = [const { None }; 2];
+    message.fields(&[Key::Role, Key::Type], &mut fields)?;
+    let [role, entry] = &fields;
+    let Some(entry) = entry.as_ref().filter(|_| role.is_none()) else {
+        return bare(message.clone(), role.as_ref(), false);
+    };
+    let kind = match entry.word().as_deref() {
+        Some("message") => {
+            let inner = message.get(Key::Message)?;
+            let Some(inner) = inner.clone().filter(Value::is_record) else {
+                let expected = "a mapping or an object with a role";
+                return Err(ReadError::Misfit(misfit(
+                    "message",
+                    inner.as_ref(),
+                    expected,
+                )));
+            };
+            let role = inner.get(Key::Role)?;
+            return bare(inner, role.as_ref(), true);
+        }
+        Some("compaction" | "branch_summary") => Kind::Summary,
+        Some("custom_message") => Kind::User,
+        Some(
+            "custom"
+            | "session"
+            | "session_info"
+            | "label"
+            | "model_change"
+            | "thinking_level_change",
+        ) => Kind::Unsent,
+        _ => return Err(wrong_word("type", Some(entry), ENTRIES)),
+    };
+    Ok(Found {
+        kind,
+        record: message.clone(),
+        nested: false,
+    })
+}
+
+/// A message with its role.
+fn bare<V: Value>(record: V, role: Option<&V>, nested: bool) -> Result<Found<V>, ReadError> {
+    let kind = match role.and_then(Value::word).as_deref() {
+        Some("user" | "custom") => Kind::User,
+        Some("assistant") => Kind::Assistant,
+        Some("toolResult") => Kind::Result,
+        Some("bashExecution") if is_true(&record, Key::ExcludeFromContext)? => Kind::Unsent,
+        Some("bashExecution") => Kind::Bash,
+        Some("branchSummary" | "compactionSummary") => Kind::Summary,
+        _ => {
+            let path = if nested { "message.role" } else { "role" };
+            return Err(wrong_word(path, role, ROLES));
+        }
+    };
+    Ok(Found {
+        kind,
+        record,
+        nested,
+    })
+}
+
+/// A word that the format does not have.
+fn wrong_word<V: Value>(path: &str, value: Option<&V>, expected: &'static str) -> ReadError {
+    let mut wrong = misfit(path, value, expected);
+    if let Some(word) = value.filter(|value| value.word().is_some()) {
+        wrong.found = word.shown();
+    }
+    ReadError::Misfit(wrong)
+}
+
+/// Whether what stands under a key is `true`.
+fn is_true<V: Value>(record: &V, key: Key) -> Result<bool, Foreign> {
+    let Some(value) = record.get(key)?.filter(|value| value.text().is_none()) else {
+        return Ok(false);
+    };
+    Ok(value
+        .compact_json()?
+        .is_some_and(|json| json.as_str() == "true"))
+}
+
+/// Whether a turn of the model's broke off: it is not sent.
+fn is_broken_off<V: Value>(record: &V) -> Result<bool, Foreign> {
+    Ok(text_at(record, Key::StopReason)?
+        .is_some_and(|reason| matches!(reason.as_str().as_ref(), "error" | "aborted")))
+}
+
+fn is_text<V: Value>(part: &V) -> Result<bool, Foreign> {
+    let kind = part.get(Key::Type)?;
+    Ok(kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text")))
+}
+
+/// The ties of a message.
+fn link<V: Value>(record: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+    match turn {
+        Turn::Result => {
+            let id = id_at(record, Key::ToolCallIdCamel)?;
+            links.results.push(Tie::new(Family::Tool, id));
+        }
+        Turn::Model => {
+            for block in records(record.get(Key::Content)?.as_ref()) {
+                let kind = block.get(Key::Type)?;
+                if kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "toolCall")) {
+                    let id = id_at(&block, Key::Id)?;
+                    links.calls.push(Tie::new(Family::Tool, id));
+                }
+            }
+        }
+        Turn::System | Turn::Developer | Turn::User => {}
+    }
+    Ok(())
+}
+
+/// Whether a user turn says nothing.
+fn is_empty<V: Value>(found: &Found<V>) -> Result<bool, Foreign> {
+    let record = &found.record;
+    let said = match found.kind {
+        Kind::Summary => record.get(Key::Summary)?,
+        Kind::Bash => record.get(Key::Command)?,
+        _ => record.get(Key::Content)?,
+    };
+    Ok(said.is_none_or(|said| {
+        said.list() == Some(0) || said.text().is_some_and(|text| text.chars() == 0)
+    }))
+}
