@@ -33,6 +33,7 @@ name = "langchain"
 merges = False
 insists_on_user = True
 has_system_turns = False
+takes_late_results = False
 
 _ROLES = {
     "human": "user",

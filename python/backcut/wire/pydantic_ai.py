@@ -16,6 +16,7 @@ name = "pydantic-ai"
 merges = True
 insists_on_user = True
 has_system_turns = False
+takes_late_results = False
 
 _CALLS = {"tool-call": "tool", "builtin-tool-call": "server"}
 _BOUND = (None, "anthropic", "bedrock")
