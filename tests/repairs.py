@@ -115,6 +115,13 @@ def _chat() -> list[Case]:
     made = "call_1_0"
     return [
         Case(wire, "missing_content", [task, said(None), user("next")], [0, 2], [("dropped_message", 1, ())]),
+        Case(
+            wire,
+            "missing_content",
+            [task, said(None, reasoning_content="hm"), task],
+            [0, said("", reasoning_content="hm"), 2],
+            [("added_field", 1, ())],
+        ),
         Case(wire, "missing_content", [user(None), task], [1], [("dropped_message", 0, ())]),
         Case(wire, "missing_content", [task, call("a"), result("a", None), so], [0, 1, result("a", ""), 3], [("added_field", 2, ())]),
         Case(wire, "empty_tool_calls", [task, said("so", tool_calls=[])], [0, so], [("dropped_field", 1, ())]),

@@ -82,8 +82,8 @@ class _Work:
 
     def pairing(self, outlines: Sequence[Outline]) -> Pairing:
         """How calls and results go together, by the places of all messages: what is not sent has a part in it no more than in ``check``."""
-        places = [index for index, outline in enumerate(outlines) if is_sent(outline) or outline.turn != "system"]
-        there = [outlines[index] if is_sent(outlines[index]) else replace(outlines[index], ties=()) for index in places]
+        places = [index for index, outline in enumerate(outlines) if outline.sent or outline.turn != "system"]
+        there = [outlines[index] if outlines[index].sent else replace(outlines[index], ties=()) for index in places]
         pairing = pair(there, self.wire.merges)
 
         def at(place: Place) -> Place:
@@ -134,12 +134,7 @@ class _Work:
         """The turn of a message; ``None`` of one that is gone or not sent."""
         message = self.entries[at].message
         outline = None if message is None else self.wire.outline(message, at)
-        return None if outline is None or not is_sent(outline) else outline.turn
-
-
-def is_sent(outline: Outline) -> bool:
-    """Whether a message is in the request, too."""
-    return outline.sent if hasattr(outline, "sent") else True
+        return None if outline is None or not outline.sent else outline.turn
 
 
 # The steps, each for the codes that it names
@@ -176,6 +171,7 @@ def _ids(work: _Work) -> None:
     pairing = work.pairing(outlines)
     wrong = {name for violation in work.found().get("invalid_id", ()) for name in violation.ids}
     used = {name for outline in outlines for tie in outline.ties for name in (tie.id, tie.alias) if name is not None}
+    callers = {tie.caller for outline in outlines for tie in outline.ties}
     again = set(_again(outlines, work.wire.merges))
     results = {call: result for result, call in pairing.answers.items()}
     names: dict[Place, str] = {}
@@ -186,7 +182,8 @@ def _ids(work: _Work) -> None:
             if tie.id is None or tie.id in wrong or (index, k) in again:
                 name = _new(work.mender.id_of(tie), work.entries[index].origin, k, used)
                 names[index, k] = name
-                _called_by(work, outlines, pairing, (index, k), name)
+                if (tie.family, tie.id) in callers:
+                    _called_by(work, outlines, pairing, (index, k), name)
                 if (result := results.get((index, k))) is not None:
                     names[result] = name
     for result, call in pairing.answers.items():
@@ -256,7 +253,7 @@ def _called_by(work: _Work, outlines: Sequence[Outline], pairing: Pairing, call:
         if index > call[0] and any(tie.kind == "call" and (tie.family, tie.id) == key for tie in ties):
             break
         for k, tie in enumerate(ties):
-            if of.id is not None and tie.caller == key:
+            if tie.caller == key:
                 for at, which in [(index, k), *([results[index, k]] if (index, k) in results else [])]:
                     places.setdefault(at, set()).add(which)
     for index, ks in sorted(places.items()):
@@ -314,6 +311,7 @@ def _dead(work: _Work) -> None:
         return
     outlines = work.outlines()
     turns = {work.turn_end(outlines, index) for index in flagged}
+    callers = {tie.caller for outline in outlines for tie in outline.ties}
     dead: dict[int, list[int]] = {}
     pairing = work.pairing(outlines)
     for index, k in sorted(pairing.dead):
@@ -328,7 +326,8 @@ def _dead(work: _Work) -> None:
             groups.append((work.turn_end(outlines, index), entry.origin, Loose(list(made.values()))))
         gone = {k for k in ks if k not in made}
         for k in sorted(gone):
-            _called_by(work, outlines, pairing, (index, k), None)
+            if (ties[k].family, ties[k].id) in callers:
+                _called_by(work, outlines, pairing, (index, k), None)
         _take_out(work, index, ties, gone, "dropped_call", "a call that only its provider could have answered was dropped")
     work.put(groups)
     work.compact()
@@ -445,10 +444,10 @@ _STEPS: tuple[Callable[[_Work], None], ...] = (
     _late,
     _dead,
     _results_first,
+    _triggers,
     _drop_reasoning,
     _first,
     _systems,
-    _triggers,
     _join,
     _marks,
 )

@@ -36,41 +36,37 @@ class Gemini(Blocks):
 
     def paired(self, messages: Sequence[Any], outlines: Sequence[Outline], pairing: Pairing) -> Pairing:
         """Of those without ids each result belongs to the first call of its name, if there is one left."""
-        calls = {result: call for result, call in pairing.answers.items() if result not in pairing.away}
-        end = 0
+        results = {call: result for result, call in pairing.answers.items()}
+        dead, end = set(pairing.dead), 0
         for index in range(len(messages)):
             if index < end or outlines[index].turn != "model":
                 continue
-            end = index + 1
-            while end < len(messages) and outlines[end].turn == "model":
-                end += 1
-            behind = end
-            while behind < len(messages) and outlines[behind].turn == "result":
-                behind += 1
+            end = _behind(outlines, index, "model")
             asked = [place for k in range(index, end) for place in _places(outlines, k, "call")]
-            given = [place for k in range(end, behind) for place in _places(outlines, k, "result")]
-            sure = {result for result in given if result in calls and _id(outlines, result) and _id(outlines, calls[result])}
-            afar = {result for result in given if result in pairing.away}
-            results = [result for result in given if result not in sure | afar]
-            taken = {pairing.answers[result] for result in pairing.answers if result not in results}
-            self._match([call for call in asked if call not in taken], results, messages, outlines, pairing)
+            given = [place for k in range(end, _behind(outlines, end, "result")) for place in _places(outlines, k, "result")]
+            if all(_id(outlines, place) for place in (*asked, *given)):
+                continue
+            loose = [result for result in given if not self._is_sure(outlines, pairing, result)]
+            calls = [call for call in asked if call not in results or results[call] in loose]
+            for result in loose:
+                pairing.answers.pop(result, None)
+            dead.update(calls)
+            for by_name in (True, False):
+                for result in [result for result in loose if result not in pairing.answers]:
+                    for call in calls:
+                        named = not by_name or self._name(messages, call) == self._name(messages, result)
+                        if named and not (_id(outlines, call) and _id(outlines, result)):
+                            pairing.answers[result] = call
+                            calls.remove(call)
+                            dead.discard(call)
+                            break
+        pairing.dead = sorted(dead)
         return pairing
 
-    def _match(
-        self, calls: list[Place], results: list[Place], messages: Sequence[Any], outlines: Sequence[Outline], pairing: Pairing
-    ) -> None:
-        for result in results:
-            pairing.answers.pop(result, None)
-        for by_name in (True, False):
-            for result in [result for result in results if result not in pairing.answers]:
-                for call in calls:
-                    named = self._name(messages, call) == self._name(messages, result)
-                    if (named or not by_name) and not (_id(outlines, call) and _id(outlines, result)):
-                        pairing.answers[result] = call
-                        calls.remove(call)
-                        break
-        pairing.dead[:] = [call for call in pairing.dead if call not in pairing.answers.values()] + calls
-        pairing.dead[:] = sorted(set(pairing.dead))
+    def _is_sure(self, outlines: Sequence[Outline], pairing: Pairing, result: Place) -> bool:
+        """Whether a result is late, or has found its call by its id."""
+        call = pairing.answers.get(result)
+        return result in pairing.away or (call is not None and bool(_id(outlines, result) and _id(outlines, call)))
 
     def _name(self, messages: Sequence[Any], place: Place) -> Any:
         message = messages[place[0]]
@@ -101,6 +97,13 @@ class Gemini(Blocks):
 
 def _places(outlines: Sequence[Outline], index: int, kind: str) -> list[Place]:
     return [(index, k) for k, tie in enumerate(outlines[index].ties) if tie.kind == kind]
+
+
+def _behind(outlines: Sequence[Outline], index: int, turn: str) -> int:
+    """Behind the messages of this turn that stand from here on."""
+    while index < len(outlines) and outlines[index].turn == turn:
+        index += 1
+    return index
 
 
 def _id(outlines: Sequence[Outline], place: Place) -> str | None:

@@ -28,15 +28,15 @@ class LangChain(Messages):
     def rename(self, message: Any, names: Mapping[int, str]) -> Any:
         this = find(message, 0)
         if this.role == "tool":
-            return edited(message, this.path, lambda record: with_field(record, "tool_call_id", names[0]))
-        k = 0
+            return edited(message, this.at("tool_call_id"), names[0])
+        before = 0
         for path, calls in calls_of(this):
-            if isinstance(calls, (list, tuple)):
-                renamed = [with_field(call, "id", names[k + n]) if k + n in names else call for n, call in enumerate(calls)]
-                if any(a is not b for a, b in zip(renamed, calls, strict=True)):
-                    key, listed = str(path[-1]), like(calls, renamed)
-                    message = edited(message, path[:-1], lambda record, key=key, listed=listed: with_field(record, key, listed))
-                k += len(calls)
+            listed = list(calls) if isinstance(calls, (list, tuple)) else []
+            for k, call in enumerate(listed):
+                listed[k] = with_field(call, "id", names[before + k]) if before + k in names else call
+            if any(before <= k < before + len(listed) for k in names):
+                message = edited(message, path, like(calls, listed))
+            before += len(listed)
         return message
 
     def answer(self, message: Any, k: int, tie: Tie) -> Any:

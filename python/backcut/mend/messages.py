@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .common import Loose, Mender, get, with_field
@@ -26,9 +25,7 @@ class Messages(Mender):
         return list(loose.pieces)
 
 
-def edited(message: Any, path: tuple[str | int, ...], edit: Callable[[Any], Any]) -> Any:
-    """The message with another record at ``path``, which has keys alone."""
-    if not path:
-        return edit(message)
+def edited(message: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """The message with another value at ``path``, which has keys alone."""
     key = str(path[0])
-    return with_field(message, key, edited(get(message, key), path[1:], edit))
+    return with_field(message, key, value if len(path) == 1 else edited(get(message, key), path[1:], value))

@@ -22,10 +22,11 @@ class OpenAIChat(Messages):
     def alone(self, message: Any, codes: set[str]) -> Mended:
         told = []
         if "missing_content" in codes:
-            if get(message, "role") not in ("tool", "function"):
+            # Results are waited for, and what was thought or planned is there all the same.
+            if get(message, "role") not in ("tool", "function") and not self._says(message):
                 return Mended(None, [Told("dropped_message", NOTHING)])
             message = with_field(message, "content", "")
-            told.append(Told("added_field", "a result without content got an empty text"))
+            told.append(Told("added_field", "a message without content got an empty text"))
         if "empty_tool_calls" in codes:
             message = without_field(message, "tool_calls")
             told.append(Told("dropped_field", "an empty tool_calls was dropped"))
@@ -37,6 +38,10 @@ class OpenAIChat(Messages):
             message = with_field(message, "content", like(content, [_as_text(part) for part in content]))
             told.append(Told("replaced_media", "what is no text in a result was replaced by a word for it"))
         return Mended(message, told)
+
+    def _says(self, message: Any) -> bool:
+        outline = self.wire.outline(message, 0)
+        return any(piece.text for piece in self.wire.read(message, 0, outline, names=False).pieces)
 
     def take(self, message: Any, ties: set[int]) -> tuple[Any, dict[int, Any]]:
         responses = responses_of(message)

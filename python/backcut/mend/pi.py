@@ -25,12 +25,12 @@ class Pi(Messages):
     def rename(self, message: Any, names: Mapping[int, str]) -> Any:
         this = find(message, 0)
         if this.kind == "result":
-            return edited(message, this.path, lambda record: with_field(record, "toolCallId", names[0]))
+            return edited(message, this.at("toolCallId"), names[0])
         content = list(get(this.record, "content"))
         for k, at in enumerate(_calls(content)):
             if k in names:
                 content[at] = with_field(content[at], "id", names[k])
-        return edited(message, this.path, lambda record: with_field(record, "content", like(get(record, "content"), content)))
+        return edited(message, this.at("content"), like(get(this.record, "content"), content))
 
     def answer(self, message: Any, k: int, tie: Tie) -> Any:
         this = find(message, 0)
