@@ -188,10 +188,7 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
             );
             // A provider answers its own call once the client has answered those beside it, or those that it made.
             let waited = pairing.callers.contains(&call)
-                || (of_server
-                    && between
-                        .iter()
-                        .all(|step| matches!(step.turn, Turn::Model | Turn::Result)));
+                || (of_server && between.iter().all(|step| step.turn != Turn::User));
             (!format.takes_late_results() && !waited).then_some(call)
         }
         _ => None,

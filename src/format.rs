@@ -535,16 +535,20 @@ pub(crate) fn wrong_word<V: Value>(
     value: Option<&V>,
     expected: &'static str,
 ) -> ReadError {
-    let found = match value {
-        None => "nothing".to_owned(),
-        Some(value) if value.word().is_some() => value.shown(),
-        Some(value) => value.type_name(),
-    };
-    ReadError::Misfit(Misfit {
-        path: key.name().to_owned(),
-        found,
-        expected,
-    })
+    wrong_word_at(key.name(), value, expected)
+}
+
+/// A word, at `path`, that the format does not have.
+pub(crate) fn wrong_word_at<V: Value>(
+    path: &str,
+    value: Option<&V>,
+    expected: &'static str,
+) -> ReadError {
+    let mut wrong = misfit(path, value, expected);
+    if let Some(word) = value.filter(|value| value.word().is_some()) {
+        wrong.found = word.shown();
+    }
+    ReadError::Misfit(wrong)
 }
 
 /// The same of what stands beside the messages: tools, a system text.

@@ -15,7 +15,7 @@ from backcut.cli.io import Source
 from backcut.cli.options import _OPTIONS
 from backcut.cli.progress import picture, watched
 from backcut.cli.table import bar, table
-from backcut.options import FORMATS, FORMATS_TO_COME, TABLE
+from backcut.options import FORMATS, TABLE
 from cli_support import CALLS, EXAMPLE, GOLDEN, HISTORY, Put, Run, lines, process
 
 pytest_plugins = ["cli_fixtures"]
@@ -51,7 +51,6 @@ def test_every_option_of_the_api_is_there() -> None:
         (["--trim-to", "nan", "--max-turns", "5"], "backcut: error: --trim-to"),
         (["--model", "gpt-99", "--max-tokens", "5"], "backcut: error: --model gpt-99: "),
         (["--tokenizer", "o300k", "--max-tokens", "5"], "backcut: error: --tokenizer o300k: "),
-        *((["--format", name], f"backcut: error: --format {name}: this format is not there yet") for name in FORMATS_TO_COME),
         (["--compat", "other"], "backcut: error: --compat other: "),
         (["--compat", "thena", "--max-tokens", "5"], "backcut: error: --max-tokens 5: "),
     ],

@@ -15,7 +15,7 @@ import pytest
 
 import backcut
 from backcut import OptionError, context_window
-from backcut.options import FORMATS_TO_COME, TABLE, WindowOptions
+from backcut.options import TABLE, WindowOptions
 from support import DEFAULT_NOTICE
 
 CEILINGS = ("max_turns", "max_chars", "max_tokens", "max_chars_per_tool")
@@ -173,15 +173,6 @@ def test_a_misspelt_choice_names_the_nearest() -> None:
     assert refusal(compat="Thena").allowed.endswith("did you mean thena?")
     assert refusal(format="openai_chat").allowed.endswith("did you mean openai-chat?")
     assert refusal(format="antropic").allowed.endswith("did you mean anthropic?")
-
-
-@pytest.mark.parametrize("name", FORMATS_TO_COME)
-def test_formats_to_come_say_so(name: str) -> None:
-    assert "is not there yet" in refusal(format=name).allowed
-    with pytest.raises(OptionError, match="is not there yet"):
-        backcut.check([], format=name)
-    with pytest.raises(OptionError, match="is not there yet"):
-        backcut.count([], format=name)
 
 
 @pytest.mark.parametrize(

@@ -30,17 +30,13 @@ FORMATS = (
     "openai-chat",
     "openai-responses",
     "anthropic",
-    "pi",
-    "langchain",
     "gemini",
     "bedrock",
+    "pi",
+    "langchain",
     "pydantic-ai",
 )
-"""The wire formats that are there."""
-
-FORMATS_TO_COME = (
-)
-"""The wire formats that are named, but not there yet."""
+"""The wire formats, and ``auto``."""
 
 _T = TypeVar("_T")
 
@@ -148,19 +144,17 @@ def _choice(*choices: str) -> Callable[[str, object], str]:
     return lambda name, value: _pick(name, value, choices)
 
 
-def _pick(name: str, value: object, choices: tuple[str, ...], known: tuple[str, ...] = ()) -> str:
-    """The one of ``choices`` that ``value`` is; ``known`` are further names that may have been meant."""
+def _pick(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """The one of ``choices`` that ``value`` is."""
     if isinstance(value, str):
         for choice in choices:
             if value == choice:
                 return choice
-    raise OptionError(name, value, f"must be {_either(choices)}{_meant(value, choices + known)}")
+    raise OptionError(name, value, f"must be {_either(choices)}{_meant(value, choices)}")
 
 
 def _format(name: str, value: object) -> str:
-    if isinstance(value, str) and value in FORMATS_TO_COME:
-        raise OptionError(name, value, f"this format is not there yet; there is {_either(FORMATS)}")
-    return _pick(name, value, FORMATS, FORMATS_TO_COME)
+    return _pick(name, value, FORMATS)
 
 
 def _compat(name: str, value: object) -> str | None:

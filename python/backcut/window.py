@@ -292,7 +292,7 @@ def check(messages: Sequence[Any], *, format: str = "auto") -> list[Violation]:
         are not all answered yet is listed as ``pending_call``.
 
     Raises:
-        OptionError: the format is not known, or not there yet.
+        OptionError: the format is not known.
         FormatError: the history cannot be read as the format says.
     """
     return engine.check(messages, check_format(format))

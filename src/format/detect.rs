@@ -205,6 +205,7 @@ pub(crate) fn by_part<V: Value>(part: &V) -> Result<Option<Format>, Foreign> {
         return Ok(None);
     }
     let kind = part.get(Key::Type)?;
+    let is_typed = kind.is_some();
     let kind = kind.as_ref().and_then(Value::word);
     let name = match kind.as_deref() {
         // Refusals and sounds are in Chat Completions and in Responses.
@@ -222,7 +223,7 @@ pub(crate) fn by_part<V: Value>(part: &V) -> Result<Option<Format>, Foreign> {
             "input_text" | "output_text" | "input_image" | "input_file" | "summary_text"
             | "reasoning_text",
         ) => "openai-responses",
-        None if is_block_of_bedrock(part)? => "bedrock",
+        None if !is_typed && is_block_of_bedrock(part)? => "bedrock",
         _ => return Ok(None),
     };
     Ok(Format::of(name))

@@ -7,7 +7,7 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
     Flaw, Marks, NoticePlace, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, notice_in,
-    string, text_at,
+    string, text_at, wrong_word_at,
 };
 use crate::plan::{Path, Step};
 use crate::value::{Key, Text, Value};
@@ -189,9 +189,9 @@ fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
         Some(known) => (known, kind),
         None if role.is_some() => match Kind::named(role.as_ref()) {
             Some(known) => (known, role),
-            None => return Err(wrong_word("role", role.as_ref(), KINDS)),
+            None => return Err(wrong_word_at("role", role.as_ref(), KINDS)),
         },
-        None => return Err(wrong_word("type", kind.as_ref(), KINDS)),
+        None => return Err(wrong_word_at("type", kind.as_ref(), KINDS)),
     };
     let data = if message.get(Key::Content)?.is_none() {
         message.get(Key::Data)?.filter(Value::is_record)
@@ -225,7 +225,11 @@ fn constructed<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
         .and_then(|id| id.item(id.list()?.checked_sub(1)?));
     let Some(kind) = Kind::named(class.as_ref()) else {
         let expected = "a list that ends in the class of a message";
-        return Err(wrong_word("id", class.as_ref().or(id.as_ref()), expected));
+        return Err(wrong_word_at(
+            "id",
+            class.as_ref().or(id.as_ref()),
+            expected,
+        ));
     };
     Ok(Found {
         role: role_of(&kind, &record, "id", class.as_ref())?,
@@ -250,18 +254,9 @@ fn role_of<V: Value>(
         }),
         Kind::Remove => {
             let expected = "a message, not the command to remove one";
-            Err(wrong_word(path, word, expected))
+            Err(wrong_word_at(path, word, expected))
         }
     }
-}
-
-/// A word that the format does not have.
-fn wrong_word<V: Value>(path: &str, value: Option<&V>, expected: &'static str) -> ReadError {
-    let mut wrong = misfit(path, value, expected);
-    if let Some(word) = value.filter(|value| value.word().is_some()) {
-        wrong.found = word.shown();
-    }
-    ReadError::Misfit(wrong)
 }
 
 /// The ties of a message.

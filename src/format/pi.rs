@@ -1,4 +1,4 @@
-//! `pi`: messages of Pi and OpenClaw, bare or as the entries of a session's log. `docs/formats/pi.md`.
+//! `pi`: messages of Pi and `OpenClaw`, bare or as the entries of a session's log. `docs/formats/pi.md`.
 
 mod blocks;
 
@@ -6,10 +6,11 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
     Flaw, Marks, NoticePlace, Sink, Wire, id_at, misfit, no_message, notice_in, records, text_at,
+    wrong_word_at,
 };
 use crate::value::{Key, Text, Value};
 
-/// Pi and OpenClaw.
+/// Pi and `OpenClaw`.
 pub(crate) struct Pi;
 
 const ROLES: &str =
@@ -148,7 +149,7 @@ fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
             | "model_change"
             | "thinking_level_change",
         ) => Kind::Unsent,
-        _ => return Err(wrong_word("type", Some(entry), ENTRIES)),
+        _ => return Err(wrong_word_at("type", Some(entry), ENTRIES)),
     };
     Ok(Found {
         kind,
@@ -168,7 +169,7 @@ fn bare<V: Value>(record: V, role: Option<&V>, nested: bool) -> Result<Found<V>,
         Some("branchSummary" | "compactionSummary") => Kind::Summary,
         _ => {
             let path = if nested { "message.role" } else { "role" };
-            return Err(wrong_word(path, role, ROLES));
+            return Err(wrong_word_at(path, role, ROLES));
         }
     };
     Ok(Found {
@@ -176,15 +177,6 @@ fn bare<V: Value>(record: V, role: Option<&V>, nested: bool) -> Result<Found<V>,
         record,
         nested,
     })
-}
-
-/// A word that the format does not have.
-fn wrong_word<V: Value>(path: &str, value: Option<&V>, expected: &'static str) -> ReadError {
-    let mut wrong = misfit(path, value, expected);
-    if let Some(word) = value.filter(|value| value.word().is_some()) {
-        wrong.found = word.shown();
-    }
-    ReadError::Misfit(wrong)
 }
 
 /// Whether what stands under a key is `true`.

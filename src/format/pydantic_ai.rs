@@ -76,16 +76,15 @@ impl Wire for PydanticAi {
         let mut place = None;
         for part in records(parts.as_ref()) {
             let content = part.get(Key::Content)?;
+            let is_text = content.as_ref().is_some_and(|it| it.text().is_some());
             match kind(&part)? {
                 Kind::Prompt => {
                     place = Some(content);
                     break;
                 }
                 // Where the library itself speaks for the user, and in one text.
-                Kind::Retry | Kind::Feedback if place.is_none() => {
-                    if content.as_ref().is_some_and(|text| text.text().is_some()) {
-                        place = Some(content);
-                    }
+                Kind::Retry | Kind::Feedback if is_text && place.is_none() => {
+                    place = Some(content);
                 }
                 _ => {}
             }

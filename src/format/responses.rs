@@ -1,4 +1,4 @@
-//! `openai-responses`: input items of OpenAI Responses. `docs/formats/openai-responses.md`.
+//! `openai-responses`: input items of `OpenAI` Responses. `docs/formats/openai-responses.md`.
 
 mod glance;
 mod inspect;
@@ -10,7 +10,7 @@ use crate::facts::{Links, Turn};
 use crate::format::{Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, notice_in};
 use crate::value::{Key, Value};
 
-/// OpenAI Responses.
+/// `OpenAI` Responses.
 pub(crate) struct Responses;
 
 impl Wire for Responses {

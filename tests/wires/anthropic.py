@@ -562,7 +562,7 @@ def _read(content: Any) -> list[str]:
         if isinstance(block, str):
             found.append(block)
         elif isinstance(block, dict):
-            found += [block[key] for key in ("text", "title", "stdout", "stderr") if isinstance(block.get(key), str)]
+            found += [block[key] for key in ("text", "title", "url", "stdout", "stderr") if isinstance(block.get(key), str)]
             if block.get("type") == "search_result":
                 found += _read(block.get("content"))
     return found

@@ -165,7 +165,7 @@ def anatomy(message: Any) -> Iterator[Piece]:
     kind, fields = _read(message)
     if kind == "remove":
         return
-    yield Piece("role", name=kind)
+    yield Piece("role", name={"human": "user", "ai": "assistant"}.get(kind, kind))
     if kind in ("tool", "function"):
         yield Piece("result")
     calls = _calls(fields) if kind == "ai" else []

@@ -257,12 +257,14 @@ def anatomy(item: Any) -> Iterator[Piece]:
         yield from _content(get(item, "summary"))
         yield from _content(get(item, "content"))
         yield from sealed(get(item, "encrypted_content"))
-    elif kind == "compaction":
+    elif kind in ("compaction", "item_reference"):
+        yield Piece("role")
         yield from sealed(get(item, "encrypted_content"))
     elif kind in _CALLS or kind in _HOSTED:
         keys = ("arguments", "input", "action", "actions", "operation", "code", "queries")
         given = next((get(item, key) for key in keys if get(item, key) is not None), None)
         yield Piece("call", plain(given), get(item, "name", ""))
+        yield from sealed(get(item, "fingerprint"))
         yield from _content(get(item, "output"))
         yield from _content(get(item, "outputs"))
         yield from _content(get(item, "results"))

@@ -119,7 +119,9 @@ def anatomy(message: Any) -> Iterator[Piece]:
     role, bare = _role(message), _bare(message)
     if role is None or (role == "bashExecution" and get(bare, "excludeFromContext")):
         return
-    yield Piece("role", name=role)
+    if get(bare, "stopReason") in ("error", "aborted"):
+        return  # a turn that failed is not sent
+    yield Piece("role", name={"toolResult": "tool", "assistant": "assistant"}.get(role, "user"))
     if role == "toolResult":
         yield Piece("result")
     content = get(bare, "content", ())

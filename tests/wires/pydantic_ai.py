@@ -173,7 +173,9 @@ def anatomy(message: Any) -> Iterator[Piece]:
 
 
 def size_chars(messages: Sequence[Any]) -> int:
-    return sum(chars(anatomy(message)) for message in messages)
+    """Without what the first request says for the system, which belongs to the head."""
+    rules = [part for part in _parts(messages[0]) if _kind(part) == "system-prompt"] if messages else []
+    return sum(chars(anatomy(message)) for message in messages) - sum(len(get(part, "content")) for part in rules)
 
 
 def size_tokens(messages: Sequence[Any], count: Count) -> int:

@@ -127,9 +127,6 @@ class Reader:
 
     def __init__(self, history: Sequence[Any], format: str) -> None:
         name, self._decisive = detect(history) if format == "auto" else (format, None)
-        if name not in _FORMATS:
-            looks = f"messages[{self._decisive}] looks like {name}, which is not there yet"
-            raise OptionError("format", "auto", f'{looks}; format="openai-chat" reads it as Chat Completions')
         self.format = named(name)
 
     def outline(self, message: Any, index: int) -> Outline:

@@ -78,7 +78,7 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
         pairing.answers[at, place] = call.at, call.place
         pairing.welds.append((call.at, at))
         # A provider answers its own call once the client has answered those beside it, or those that it made.
-        waited = tie.family in ("server", "mcp") and all(each.turn in ("model", "result") for each in outlines[call.at : at])
+        waited = tie.family in ("server", "mcp") and all(each.turn != "user" for each in outlines[call.at : at])
         if not call.has_called and not waited:
             pairing.away.add((at, place))
             pairing.late.setdefault(at, []).append((call.at, tie.id))

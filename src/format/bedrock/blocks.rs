@@ -71,14 +71,26 @@ pub(super) fn link<V: Value>(
     turn: Turn,
     links: &mut Links<V::Text>,
 ) -> Result<(), Foreign> {
-    let Some((key @ (Key::ToolUse | Key::ToolResult), held)) = held(block)? else {
+    match held(block)? {
+        Some((key, held)) => tie(key, &held, turn, links),
+        None => Ok(()),
+    }
+}
+
+fn tie<V: Value>(
+    key: Key,
+    held: &V,
+    turn: Turn,
+    links: &mut Links<V::Text>,
+) -> Result<(), Foreign> {
+    if !matches!(key, Key::ToolUse | Key::ToolResult) {
         return Ok(());
-    };
-    let Some(family) = family(key, &held, turn)? else {
+    }
+    let Some(family) = family(key, held, turn)? else {
         return Ok(());
     };
     let id = if held.is_record() {
-        id_at(&held, Key::ToolUseIdCamel)?
+        id_at(held, Key::ToolUseIdCamel)?
     } else {
         None
     };
@@ -140,7 +152,7 @@ pub(super) fn read<V: Value>(
         }
         _ => shown(key, &held, &at, sink)?,
     }
-    link(block, turn, sink.links)?;
+    tie(key, &held, turn, sink.links)?;
     Ok(key == Key::CachePoint)
 }
 

@@ -8,7 +8,7 @@ use crate::format::{
 };
 use crate::media;
 use crate::plan::{Path, to};
-use crate::value::{Key, Text, Value};
+use crate::value::{Key, Lent, Text, Value};
 
 /// On the wire and in the SDK.
 type Names = [Key; 2];
@@ -37,6 +37,26 @@ const HELD: [Names; 9] = [
     SIGNATURE,
 ];
 
+/// What a part holds under each of these names.
+fn held_in<V: Value>(part: &V) -> Result<[Option<(Key, V)>; HELD.len()], Foreign> {
+    let mut found = [const { None }; HELD.len()];
+    let looked = part.look(|key, value| {
+        if let Some(at) = HELD.iter().position(|names| names.contains(&key))
+            && !value.is_null()
+            && (found[at].is_none() || key == HELD[at][0])
+        {
+            found[at] = Some((key, value.keep()));
+        }
+        true
+    });
+    if !looked {
+        for (found, names) in found.iter_mut().zip(&HELD) {
+            *found = first_of(part, names)?;
+        }
+    }
+    Ok(found)
+}
+
 /// The call in a part.
 pub(super) fn call<V: Value>(part: &V) -> Result<Option<(Key, V)>, Foreign> {
     first_of(part, &CALL)
@@ -53,19 +73,30 @@ pub(super) fn link<V: Value>(
     turn: Turn,
     links: &mut Links<V::Text>,
 ) -> Result<(), Foreign> {
-    let (found, ties) = match turn {
-        Turn::Model => (call(part)?, &mut links.calls),
-        Turn::Result => (response(part)?, &mut links.results),
-        _ => return Ok(()),
+    let found = match turn {
+        Turn::Model => call(part)?,
+        Turn::Result => response(part)?,
+        _ => None,
     };
-    if let Some((_, tied)) = found {
-        let id = if tied.is_record() {
-            id_at(&tied, Key::Id)?
-        } else {
-            None
-        };
-        ties.push(Tie::new(Family::Tool, id));
+    match found {
+        Some((_, held)) => tie(&held, turn, links),
+        None => Ok(()),
     }
+}
+
+/// The tie of a call in the model's turn, or of a result in another.
+fn tie<V: Value>(held: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
+    let id = if held.is_record() {
+        id_at(held, Key::Id)?
+    } else {
+        None
+    };
+    let ties = if turn == Turn::Model {
+        &mut links.calls
+    } else {
+        &mut links.results
+    };
+    ties.push(Tie::new(Family::Tool, id));
     Ok(())
 }
 
@@ -106,14 +137,17 @@ pub(super) fn read<V: Value>(
     if let Some(text) = string_at(part, || place("parts", k), Key::Text, "a string")? {
         sink.meter.text(&text)?;
     }
-    // Most parts hold one thing, and most hold no more than a text.
-    for names in HELD {
-        if let Some((key, held)) = first_of(part, &names)? {
-            let at = || place("parts", k) + "." + key.name();
-            read_held(names, &held, &at, to![Key::Parts, k, key], sink)?;
+    for (names, found) in HELD.into_iter().zip(held_in(part)?) {
+        let Some((key, held)) = found else { continue };
+        let at = || place("parts", k) + "." + key.name();
+        read_held(names, &held, &at, to![Key::Parts, k, key], sink)?;
+        if matches!(
+            (names, turn),
+            (CALL, Turn::Model) | (RESPONSE, Turn::Result)
+        ) {
+            tie(&held, turn, sink.links)?;
         }
     }
-    link(part, turn, sink.links)?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::Turn;
 use crate::format::media::Kind;
 use crate::format::observation::Observation;
-use crate::format::{Sink, media, misfit, part_text, records, string, text_at, unknown_texts};
+use crate::format::{Sink, media, misfit, part_text, records, string_at, text_at, unknown_texts};
 use crate::media::{duration, size};
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
@@ -70,15 +70,13 @@ fn read<V: Value>(
         return Ok(shown(block, kind, sink)?);
     }
     match kind {
-        "text" => match block.get(Key::Text)? {
-            Some(text) => sink
-                .meter
-                .text(&string(&text, || at(".text"), "a string")?)?,
-            None => {
+        "text" => {
+            let Some(text) = string_at(block, || at(""), Key::Text, "a string")? else {
                 let missing = misfit::<V>(at(".text"), None, "a string");
                 return Err(ReadError::Misfit(missing));
-            }
-        },
+            };
+            sink.meter.text(&text)?;
+        }
         "thinking" | "redacted_thinking" | "reasoning" | "reasoning_content" => {
             let thought = Thought::of(block, kind)?;
             if thought.signed {
@@ -165,7 +163,7 @@ impl<T: Text> Thought<T> {
     }
 }
 
-/// A picture, a sound, a file: as its provider has it, or as LangChain does, with the data beside the type.
+/// A picture, a sound, a file: as its provider has it, or as `LangChain` does, with the data beside the type.
 fn shown<V: Value>(block: &V, kind: Kind, sink: &mut Sink<'_, '_, V>) -> Result<(), Foreign> {
     if !sink.meter.wants_media() {
         return Ok(());

@@ -1,10 +1,10 @@
-//! Calls of a message: as LangChain lists them, else as the provider gave them.
+//! Calls of a message: as `LangChain` lists them, else as the provider gave them.
 
 use super::Found;
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Tie};
-use crate::format::{STRING_OR_NULL, id_at, misfit, string, text_or_json};
+use crate::format::{STRING_OR_NULL, id_at, misfit, string_at, text_or_json};
 use crate::value::{Key, Value};
 
 /// Where the calls of a message stand.
@@ -101,9 +101,7 @@ fn listed<V: Value>(list: &V, path: &str, meter: &mut Meter<'_, V::Text>) -> Res
         if !call.is_record() {
             return Err(ReadError::Misfit(misfit(path, Some(&call), CALL)));
         }
-        if let Some(id) = call.get(Key::Id)? {
-            string(&id, || path.clone() + ".id", STRING_OR_NULL)?;
-        }
+        string_at(&call, || path.clone(), Key::Id, STRING_OR_NULL)?;
         match call.get(Key::Function)?.filter(V::is_record) {
             // As Chat Completions has it.
             Some(function) => said(&function, &(path + ".function"), meter)?,
@@ -119,10 +117,7 @@ pub(super) fn said<V: Value>(
     path: &str,
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(), ReadError> {
-    let name = match call.get(Key::Name)? {
-        Some(name) => Some(string(&name, || path.to_owned() + ".name", "a string")?),
-        None => None,
-    };
+    let name = string_at(call, || path.to_owned(), Key::Name, "a string")?;
     meter.call(name.as_ref())?;
     for key in [Key::Args, Key::Arguments, Key::Input] {
         if let Some(said) = call.get(key)? {

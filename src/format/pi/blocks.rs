@@ -6,7 +6,8 @@ use crate::error::ReadError;
 use crate::facts::{Role, Turn};
 use crate::format::observation::Observation;
 use crate::format::{
-    STRING_OR_NULL, Sink, misfit, part_text, string, text_at, text_or_json, unknown_texts,
+    STRING_OR_NULL, Sink, misfit, part_text, string, string_at, text_at, text_or_json,
+    unknown_texts,
 };
 use crate::media;
 use crate::plan::{Path, Step, to};
@@ -142,13 +143,13 @@ fn read_block<V: Value>(
     }
     let kind = block.get(Key::Type)?;
     match kind.as_ref().and_then(Value::word).as_deref() {
-        Some("text") => match block.get(Key::Text)? {
-            Some(text) => sink.meter.text(&string(&text, at(".text"), "a string")?)?,
-            None => {
+        Some("text") => {
+            let Some(text) = string_at(block, at(""), Key::Text, "a string")? else {
                 let missing = misfit::<V>(at(".text")(), None, "a string");
                 return Err(ReadError::Misfit(missing));
-            }
-        },
+            };
+            sink.meter.text(&text)?;
+        }
         Some("thinking") => {
             let signed = signs && is_sealed(block)?;
             if signed {
@@ -159,13 +160,8 @@ fn read_block<V: Value>(
             }
         }
         Some("toolCall") => {
-            if let Some(id) = block.get(Key::Id)? {
-                string(&id, at(".id"), STRING_OR_NULL)?;
-            }
-            let name = match block.get(Key::Name)? {
-                Some(name) => Some(string(&name, at(".name"), "a string")?),
-                None => None,
-            };
+            string_at(block, at(""), Key::Id, STRING_OR_NULL)?;
+            let name = string_at(block, at(""), Key::Name, "a string")?;
             sink.meter.call(name.as_ref())?;
             if let Some(arguments) = block.get(Key::Arguments)? {
                 sink.meter

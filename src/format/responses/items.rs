@@ -70,11 +70,11 @@ impl Kind {
             Self::Message(role) => chat::turn_of(role),
             Self::Trigger | Self::Settings => Turn::System,
             Self::Tools => Turn::Developer,
+            Self::Output(family) if !is_by_provider(family, item)? => Turn::Result,
             // What the provider ran stands amid what the model said.
-            Self::Output(Family::Program) => Turn::Model,
-            Self::Output(Family::ToolSearch) if is_by_server(item)? => Turn::Model,
-            Self::Output(_) => Turn::Result,
-            Self::Call(_) | Self::Hosted(_) | Self::Reasoning | Self::Other => Turn::Model,
+            Self::Call(_) | Self::Output(_) | Self::Hosted(_) | Self::Reasoning | Self::Other => {
+                Turn::Model
+            }
         })
     }
 }
@@ -146,6 +146,11 @@ pub(super) fn is_message<V: Value>(kind: impl Lent<V>) -> bool {
 /// Whether the provider searched for tools itself: it does so within its own turn, and says the output or leaves it out.
 fn is_by_server<V: Value>(item: &V) -> Result<bool, Foreign> {
     Ok(text_at(item, Key::Execution)?.is_some_and(|by| by.as_str() == "server"))
+}
+
+/// Whether an output comes from the provider.
+fn is_by_provider<V: Value>(family: Family, item: &V) -> Result<bool, Foreign> {
+    Ok(family == Family::Program || (family == Family::ToolSearch && is_by_server(item)?))
 }
 
 /// Whether a shell is the provider's, who then need not say what came of it.

@@ -9,7 +9,7 @@ use crate::format::{
     STRING_OR_NULL, Sink, media, misfit, part_text, records, string, text_at, text_or_json,
 };
 use crate::media as bytes;
-use crate::plan::{Path, to};
+use crate::plan::{Step, to};
 use crate::value::{Key, Text, Value};
 
 /// Reads an item.
@@ -258,14 +258,20 @@ fn output<V: Value>(item: &V, family: Family, sink: &mut Sink<'_, '_, V>) -> Res
     sink.observation(|observation, sink| {
         let Some(len) = said.list() else {
             let at = || "output".to_owned();
-            return observe(&said, to![Key::Output], &at, observation, sink);
+            return observe(&said, &[Key::Output.into()], &at, observation, sink);
         };
         for k in 0..len {
             let Some(part) = said.item(k) else { break };
             let at = || place("output", k);
             match part.text() {
                 Some(text) => observation.text(to![Key::Output, k], text, true),
-                None => observe(&part, to![Key::Output, k], &at, observation, sink)?,
+                None => observe(
+                    &part,
+                    &[Key::Output.into(), k.into()],
+                    &at,
+                    observation,
+                    sink,
+                )?,
             }
         }
         Ok(())
@@ -275,7 +281,7 @@ fn output<V: Value>(item: &V, family: Family, sink: &mut Sink<'_, '_, V>) -> Res
 /// A part of an output: its texts may be shortened, all else stays.
 fn observe<V: Value>(
     part: &V,
-    path: Path,
+    path: &[Step],
     at: &dyn Fn() -> String,
     observation: &mut Observation<V::Text>,
     sink: &mut Sink<'_, '_, V>,
@@ -284,7 +290,7 @@ fn observe<V: Value>(
         return shown(part, at, sink);
     }
     let to = |key: Key| {
-        let mut path = path.clone();
+        let mut path = path.to_vec();
         path.push(key.into());
         path
     };
