@@ -219,8 +219,8 @@ def test_the_public_names() -> None:
     for name in backcut.__all__:
         assert getattr(backcut, name) is not None
     assert isinstance(backcut.__version__, str)
-    with pytest.raises(AttributeError, match="repair"):
-        backcut.repair  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="mangle"):
+        backcut.mangle  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.skipif(PURE, reason="the twin is written for reading, not for a quick start")

@@ -15,13 +15,14 @@ from .engine import Tokenizer
 from .errors import BackcutError, BudgetError, FormatError, OptionError
 from .memory import limit_memory, memory_limits
 from .options import WindowOptions
-from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport, Violation
+from .report import Change, Edit, Notice, PartCut, Plan, Repaired, Trimmed, TrimReport, Violation
 from .tokens import register_model, tokenizer
-from .window import ContextWindow, check, context_window, count, trim
+from .window import ContextWindow, check, context_window, count, repair, trim
 
 __all__ = [
     "BackcutError",
     "BudgetError",
+    "Change",
     "ContextWindow",
     "Edit",
     "Figures",
@@ -30,6 +31,7 @@ __all__ = [
     "OptionError",
     "PartCut",
     "Plan",
+    "Repaired",
     "Tokenizer",
     "TrimReport",
     "Trimmed",
@@ -42,6 +44,7 @@ __all__ = [
     "limit_memory",
     "memory_limits",
     "register_model",
+    "repair",
     "tokenizer",
     "trim",
 ]

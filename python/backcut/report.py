@@ -17,7 +17,7 @@ else:
 _Message = TypeVar("_Message")
 _Messages = TypeVar("_Messages", bound=Sequence[Any])
 
-__all__ = ["Edit", "Notice", "PartCut", "Plan", "TrimReport", "Trimmed", "Violation"]
+__all__ = ["Change", "Edit", "Notice", "PartCut", "Plan", "Repaired", "TrimReport", "Trimmed", "Violation"]
 
 
 class TrimReport(NamedTuple):
@@ -133,6 +133,33 @@ class Violation(NamedTuple):
     """What is wrong, in one sentence."""
     ids: tuple[str, ...]
     """Ids of the calls concerned."""
+
+
+class Change(NamedTuple):
+    """One thing that a repair did."""
+
+    action: str
+    """A stable name, see ``docs/repair.md``."""
+    index: int  # type: ignore[assignment]  # in place of tuple.index
+    """The place in the history that was given: of the message that was changed, or that an added one stands in front of."""
+    message: str
+    """What was done, in one sentence."""
+    ids: tuple[str, ...]
+    """Ids of the calls concerned."""
+
+
+class Repaired(NamedTuple, Generic[_M]):
+    """The result of a repair.
+
+    Attributes:
+        messages: the repaired history; the very object that came in when nothing had to be done, so do not append to it.
+        changes: what was done, in order of index.
+    """
+
+    messages: _M
+    """The repaired history; the very object that came in when nothing had to be done."""
+    changes: tuple[Change, ...]
+    """What was done, in order of index."""
 
 
 class Plan(NamedTuple):

@@ -10,13 +10,13 @@ from .engine import Tokenizer
 from .errors import OptionError
 from .models import plain_name
 from .options import Options, WindowOptions, check_format, check_model
-from .report import Plan, Trimmed, TrimReport, Violation
+from .report import Plan, Repaired, Trimmed, TrimReport, Violation
 from .tokens import TokenizerLike, choose
 
 if TYPE_CHECKING:
     from .figures import Figures, FiguresLike
 
-__all__ = ["ContextWindow", "check", "context_window", "count", "trim"]
+__all__ = ["ContextWindow", "check", "context_window", "count", "repair", "trim"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -296,6 +296,33 @@ def check(messages: Sequence[Any], *, format: str = "auto") -> list[Violation]:
         FormatError: the history cannot be read as the format says.
     """
     return engine.check(messages, check_format(format))
+
+
+@overload
+def repair(messages: Never, *, format: str = "auto") -> Any: ...
+@overload
+def repair(messages: tuple[_M, ...], *, format: str = "auto") -> Repaired[Sequence[_M]]: ...
+@overload
+def repair(messages: _H, *, format: str = "auto") -> Repaired[_H]: ...
+def repair(messages: Sequence[Any], *, format: str = "auto") -> Repaired[Any]:
+    """Mends what :func:`check` finds, and nothing else.
+
+    Args:
+        messages: the history. It is not changed, at any depth.
+        format: the wire format of the messages.
+
+    Returns:
+        ``Repaired(messages, changes)``. Messages that needed no change are the same objects; where nothing had to be done,
+        ``messages`` is the very object that came in, else a new list. A trailing group whose calls are not all answered yet is
+        left to whoever answers them.
+
+    Raises:
+        OptionError: the format is not known, or not there yet.
+        FormatError: the history cannot be read as the format says.
+    """
+    from . import mend  # few need it, and at most once a history
+
+    return mend.repair(messages, check_format(format))
 
 
 def _engine_window(options: Options) -> engine.Window:

@@ -36,14 +36,14 @@ has_system_turns = False
 takes_late_results = False
 
 _TURNS: dict[str, Turn] = {"user": "user", "assistant": "model", "system": "system"}
-_CALLS = {"tool_use": "tool", "server_tool_use": "server", "mcp_tool_use": "mcp"}
+CALLS = {"tool_use": "tool", "server_tool_use": "server", "mcp_tool_use": "mcp"}
 _THINKING = ("thinking", "redacted_thinking")
 _SAID = ("text", "title", "url", "stdout", "stderr")
 _ENCRYPTED = ("encrypted_content", "encrypted_stdout")
-_MARKS = 4
+MARKS = 4
 
 
-def _result_family(kind: Any) -> str | None:
+def result_family(kind: Any) -> str | None:
     """The family of what a block of this type answers; ``None`` for a block that is no result."""
     if not isinstance(kind, str) or not (kind == "tool_result" or kind.endswith("_tool_result")):
         return None
@@ -68,11 +68,11 @@ def outline(message: Any, index: int) -> Outline:
 
 def _tie(block: Any, role: str) -> Tie | None:
     kind = get(block, "type")
-    if role == "assistant" and kind in _CALLS:
+    if role == "assistant" and kind in CALLS:
         maker = get(block, "caller")
         caller = identity(get(maker, "tool_id")) if readable(maker) else None
-        return Tie("call", _CALLS[kind], identity(get(block, "id")), caller=None if caller is None else ("server", caller))
-    family = _result_family(kind)
+        return Tie("call", CALLS[kind], identity(get(block, "id")), caller=None if caller is None else ("server", caller))
+    family = result_family(kind)
     # A result on the side that does not give it answers nothing.
     if family is None or (family == "tool") != (role == "user") or role == "system":
         return None
@@ -113,10 +113,10 @@ def _block(block: Any, path: Path, index: int, observation: int) -> Iterator[Pie
         yield Piece((*path, "thinking"), thinking or "", item=path, thinking=True)
         sealed = "signature" if kind == "thinking" else "data"
         yield Piece((*path, sealed), text_in(block, sealed) or "", "opaque", item=path, thinking=True)
-    elif kind in _CALLS:
+    elif kind in CALLS:
         text_at(block, (*path, "id"), index)
         yield from called(block, path, index, "input")
-    elif _result_family(kind) is not None:
+    elif result_family(kind) is not None:
         text_at(block, (*path, "tool_use_id"), index)
         yield Piece(path, figure="result")
         yield from _observation(block, path, index, observation) if kind == "tool_result" else _server_result(block, path)
@@ -238,8 +238,8 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         yield from _misplaced(blocks, index, each)
         yield from _ids(blocks, index)
         before, marks = marks, marks + sum(get(block, "cache_control") is not None for block in blocks)
-        if before <= _MARKS < marks:
-            yield Violation("too_many_cache_marks", index, f"more than {_MARKS} blocks have cache_control", ())
+        if before <= MARKS < marks:
+            yield Violation("too_many_cache_marks", index, f"more than {MARKS} blocks have cache_control", ())
 
 
 def _empty(message: Any, index: int, outline: Outline, *, is_last: bool) -> Iterator[Violation]:
@@ -265,9 +265,9 @@ def _misplaced(blocks: Sequence[Any], index: int, outline: Outline) -> Iterator[
     kinds = [get(block, "type") for block in blocks]
     mine = "assistant" if outline.role == "assistant" else "user"
     for kind in kinds:
-        family = _result_family(kind)
-        theirs = "assistant" if kind in _CALLS or family in ("server", "mcp") else "user" if family == "tool" else mine
-        if theirs != mine or (outline.role == "system" and (kind in _CALLS or family)):
+        family = result_family(kind)
+        theirs = "assistant" if kind in CALLS or family in ("server", "mcp") else "user" if family == "tool" else mine
+        if theirs != mine or (outline.role == "system" and (kind in CALLS or family)):
             yield Violation("misplaced_block", index, f"a {kind} block has no place in a {outline.role} message", ())
             break
     if outline.turn == "result":
@@ -280,9 +280,9 @@ def _ids(blocks: Sequence[Any], index: int) -> Iterator[Violation]:
     ids: list[Any] = []
     for block in blocks:
         kind = get(block, "type")
-        if kind in _CALLS:
+        if kind in CALLS:
             ids.append(get(block, "id"))
-        elif _result_family(kind) is not None:
+        elif result_family(kind) is not None:
             ids.append(get(block, "tool_use_id"))
     if not all(ids):
         yield Violation("missing_id", index, "a call or a result has no id", ())

@@ -59,7 +59,7 @@ def _blocks(message: Any) -> Sequence[Any]:
     return content if isinstance(content, (list, tuple)) else ()
 
 
-def _held(block: Any) -> tuple[str, Any]:
+def held_in(block: Any) -> tuple[str, Any]:
     """What a block is, and what is in it; an empty word where nobody knows."""
     if not readable(block):
         return "", None
@@ -68,7 +68,7 @@ def _held(block: Any) -> tuple[str, Any]:
     return first_of(block, _BLOCKS) or ("", None)
 
 
-def _family(key: str, held: Any, turn: Turn) -> str | None:
+def family_of(key: str, held: Any, turn: Turn) -> str | None:
     """To whom a call or a result belongs; ``None`` of what has no place in this turn.
 
     A tool that the provider runs says so, and its result stands in the model's message.
@@ -92,8 +92,8 @@ def outline(message: Any, index: int) -> Outline:
     if turn == "user" and any(readable(block) and get(block, "toolResult") is not None for block in blocks):
         turn = "result"
     ties = []
-    for key, held in map(_held, blocks):
-        family = _family(key, held, turn) if key in ("toolUse", "toolResult") else None
+    for key, held in map(held_in, blocks):
+        family = family_of(key, held, turn) if key in ("toolUse", "toolResult") else None
         if family is not None:
             tied = identity(get(held, "toolUseId")) if readable(held) else None
             ties.append(Tie("call" if key == "toolUse" else "result", family, tied))
@@ -117,7 +117,7 @@ def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
         pieces += _block(block, ("content", place), index, outline.turn)
     facts = Facts(outline, tuple(pieces))
     # Roles must alternate, and a mark of the cache alone is no content.
-    marks = sum(_held(block)[0] == "cachePoint" for block in content)
+    marks = sum(held_in(block)[0] == "cachePoint" for block in content)
     return Facts(outline, tuple(pieces), thinking_stays=len(facts.thinking) == len(content) - marks)
 
 
@@ -127,7 +127,7 @@ def _block(block: Any, path: Path, index: int, turn: Turn) -> Iterator[Piece]:
         return
     if not readable(block):
         raise FormatError(index, where(path), type(block).__name__, "a string or a mapping")
-    key, held = _held(block)
+    key, held = held_in(block)
     inside = (*path, key)
     if key in ("toolUse", "toolResult", "reasoningContent") and not readable(held):
         raise FormatError(index, where(inside), found(held), "a mapping")
@@ -194,7 +194,7 @@ def _result(content: Any, path: Path, index: int, observation: int | None) -> It
         if not readable(block):
             raise FormatError(index, where(item), type(block).__name__, "a string or a mapping")
         data = get(block, "json")
-        key, held = _held(block)
+        key, held = held_in(block)
         if data is not None:
             place, text = result_text(data, (*item, "json"), index)
             yield Piece(place, text, observation=observation, item=item)
@@ -275,14 +275,14 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         if not get(message, "content"):
             yield Violation("missing_content", index, "it has no content", ())
             continue
-        blocks = [("text", block) if isinstance(block, str) else _held(block) for block in _blocks(message)]
+        blocks = [("text", block) if isinstance(block, str) else held_in(block) for block in _blocks(message)]
         kinds = [key for key, _ in blocks]
         if any(isinstance(text, str) and not text.strip() for text in [get(message, "content"), *_texts(blocks)]):
             yield Violation("blank_text", index, "a text is empty or white space", ())
         if "document" in kinds and "text" not in kinds and each.role == "user":
             yield Violation("document_without_text", index, "a document has no text beside it", ())
         tied = [(key, held) for key, held in blocks if key in ("toolUse", "toolResult")]
-        if any(_family(key, held, each.turn) is None for key, held in tied) or ("reasoningContent" in kinds and each.turn != "model"):
+        if any(family_of(key, held, each.turn) is None for key, held in tied) or ("reasoningContent" in kinds and each.turn != "model"):
             sentence = "a call or a thought stands in a user message, or a result in an assistant message"
             yield Violation("misplaced_block", index, sentence, ())
         if each.turn == "result":

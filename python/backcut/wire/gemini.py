@@ -38,8 +38,8 @@ _TURNS: dict[str, Turn] = {"user": "user", "model": "model", "function": "result
 """``tool`` is what the examples of Google's own SDK say where the wire says ``user`` or ``function``."""
 
 # On the wire and in the SDK.
-_CALL = ("functionCall", "function_call")
-_RESPONSE = ("functionResponse", "function_response")
+CALL = ("functionCall", "function_call")
+RESPONSE = ("functionResponse", "function_response")
 _SERVER_CALL = ("toolCall", "tool_call")
 _SERVER_RESPONSE = ("toolResponse", "tool_response")
 _INLINE = ("inlineData", "inline_data")
@@ -47,7 +47,7 @@ _FILE = ("fileData", "file_data")
 _CODE = ("executableCode", "executable_code")
 _OUTCOME = ("codeExecutionResult", "code_execution_result")
 _SIGNATURE = ("thoughtSignature", "thought_signature")
-_HELD = (_CALL, _RESPONSE, _SERVER_CALL, _SERVER_RESPONSE, _INLINE, _FILE, _CODE, _OUTCOME, _SIGNATURE)
+_HELD = (CALL, RESPONSE, _SERVER_CALL, _SERVER_RESPONSE, _INLINE, _FILE, _CODE, _OUTCOME, _SIGNATURE)
 
 
 def _parts(message: Any) -> Sequence[Any]:
@@ -68,11 +68,11 @@ def outline(message: Any, index: int) -> Outline:
     role = role_of(message, index, tuple(_TURNS))
     parts = _records(_parts(message))
     turn = _TURNS[role]
-    if turn == "user" and any(first_of(part, _RESPONSE) is not None for part in parts):
+    if turn == "user" and any(first_of(part, RESPONSE) is not None for part in parts):
         turn = "result"
     if turn == "user":
         return Outline(role, turn)
-    kind, names = ("call" if turn == "model" else "result"), (_CALL if turn == "model" else _RESPONSE)
+    kind, names = ("call" if turn == "model" else "result"), (CALL if turn == "model" else RESPONSE)
     held = [entry[1] for part in parts if (entry := first_of(part, names)) is not None]
     ids = [identity(get(each, "id")) if readable(each) else None for each in held]
     return Outline(role, turn, tuple(Tie("call" if kind == "call" else "result", "tool", each) for each in ids))
@@ -119,21 +119,21 @@ def _held(keys: tuple[str, str], held: Any, path: Path, index: int) -> Iterator[
         return
     if not readable(held):
         raise FormatError(index, where(path), found(held), "a mapping")
-    if keys in (_CALL, _SERVER_CALL):
+    if keys in (CALL, _SERVER_CALL):
         called = text_at(held, (*path, "name"), index)
         text_at(held, (*path, "id"), index)
         yield Piece((*path, "name"), figure="call") if called is None else Piece((*path, "name"), called, "name", "call")
         args = get(held, "args")
         if args is not None:
             yield Piece((*path, "args"), _json(args, (*path, "args"), index))
-    elif keys in (_RESPONSE, _SERVER_RESPONSE):
+    elif keys in (RESPONSE, _SERVER_RESPONSE):
         text_at(held, (*path, "id"), index)
         yield Piece(path, figure="result")
         response = get(held, "response")
         if response is not None:
             place, text = result_text(response, (*path, "response"), index)
             # Each response is an observation of its own, by the place of its part.
-            yield Piece(place, text, observation=int(path[1]) if keys == _RESPONSE else None)
+            yield Piece(place, text, observation=int(path[1]) if keys == RESPONSE else None)
         parts = get(held, "parts")
         for inner in _records(parts if isinstance(parts, (list, tuple)) else ()):
             for shown in (first_of(inner, _INLINE), first_of(inner, _FILE)):
@@ -185,19 +185,19 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         parts = _parts(message)
         if not get(message, "parts"):
             yield Violation("missing_content", index, "it has no parts", ())
-        if any(_is_empty(part) for part in parts):
+        if any(is_empty(part) for part in parts):
             yield Violation("empty_part", index, "a part has nothing in it", ())
         turn = read.outline.turn
         records = _records(parts)
-        if any(first_of(part, _RESPONSE if turn == "model" else _CALL) is not None for part in records):
+        if any(first_of(part, RESPONSE if turn == "model" else CALL) is not None for part in records):
             yield Violation("misplaced_block", index, "a call stands in a user's message, or a result in the model's", ())
         if turn == "result":
-            results = [readable(part) and first_of(part, _RESPONSE) is not None for part in parts]
+            results = [readable(part) and first_of(part, RESPONSE) is not None for part in parts]
             if not all(results[: sum(results)]):
                 yield Violation("text_before_result", index, "results come first in a message, all else behind them", ())
 
 
-def _is_empty(part: Any) -> bool:
+def is_empty(part: Any) -> bool:
     """Whether nothing is in a part: no text, nothing of what a part may hold, and nothing that nobody knows."""
     if isinstance(part, str):
         return not part

@@ -68,7 +68,7 @@ _FILES = ("file", "document", "document_url", "input_file", "video", "video_url"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """A message where it was found: in itself, or under a key."""
 
     role: str
@@ -88,7 +88,8 @@ def _role(word: Any) -> str | None:
     return _ROLES.get(short.lower() if short in _CLASSES else short)
 
 
-def _find(message: Any, index: int) -> _Found:
+def find(message: Any, index: int) -> Found:
+    """The message, in itself or under a key."""
     if not readable(message):
         raise FormatError(index, "", type(message).__name__, "a mapping or an object with a role")
     if get(message, "lc") is not None:
@@ -99,10 +100,10 @@ def _find(message: Any, index: int) -> _Found:
         raise FormatError(index, key, _seen(word), _KINDS)
     data = get(message, "data") if get(message, "content") is None else None
     record, path = (data, ("data",)) if readable(data) else (message, ())
-    return _Found(_role_of(word, record, index, "type"), record, path)
+    return Found(_role_of(word, record, index, "type"), record, path)
 
 
-def _constructed(message: Any, index: int) -> _Found:
+def _constructed(message: Any, index: int) -> Found:
     """A message as its constructor: ``{lc, type, id, kwargs}``, where the last of ``id`` is its class."""
     kwargs, place = get(message, "kwargs"), get(message, "id")
     if not readable(kwargs):
@@ -110,7 +111,7 @@ def _constructed(message: Any, index: int) -> _Found:
     word = place[-1] if isinstance(place, (list, tuple)) and place else None
     if _role(word) is None:
         raise FormatError(index, "id", _seen(place if word is None else word), "a list that ends in the class of a message")
-    return _Found(_role_of(word, kwargs, index, "id"), kwargs, ("kwargs",))
+    return Found(_role_of(word, kwargs, index, "id"), kwargs, ("kwargs",))
 
 
 def _role_of(word: Any, record: Any, index: int, path: str) -> str:
@@ -132,17 +133,17 @@ def _seen(word: Any) -> str:
 
 def outline(message: Any, index: int) -> Outline:
     """The kind of message, and the ids by which calls and results find each other."""
-    this = _find(message, index)
+    this = find(message, index)
     return Outline(this.role, _TURNS[this.role], tuple(_ties(this)))
 
 
-def _ties(this: _Found) -> Iterator[Tie]:
+def _ties(this: Found) -> Iterator[Tie]:
     if this.role == "tool":
         yield Tie("result", "tool", identity(get(this.record, "tool_call_id")))
     elif this.role == "function":
         yield Tie("result", "legacy", None)
     elif this.role == "assistant":
-        for path, calls in _calls(this):
+        for path, calls in calls_of(this):
             if path[-1] == "function_call":
                 yield Tie("call", "legacy", None)
                 continue
@@ -150,7 +151,7 @@ def _ties(this: _Found) -> Iterator[Tie]:
                 yield Tie("call", "tool", identity(get(call, "id")) if readable(call) else None)
 
 
-def _calls(this: _Found) -> list[tuple[Path, Any]]:
+def calls_of(this: Found) -> list[tuple[Path, Any]]:
     """The lists of calls, or the one call of the time before tools: as LangChain has them, else as the provider gave them."""
     record = this.record
     listed = [(this.at(key), get(record, key)) for key in ("tool_calls", "invalid_tool_calls")]
@@ -175,9 +176,9 @@ def _is_nothing(calls: Any) -> bool:
 
 def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     """The content, then the calls."""
-    this = _find(message, index)
+    this = find(message, index)
     record = this.record
-    calls = _calls(this) if this.role == "assistant" else []
+    calls = calls_of(this) if this.role == "assistant" else []
     pieces: list[Piece] = []
     if outline.turn == "result":
         pieces.append(Piece(this.path, figure="result"))
@@ -291,7 +292,7 @@ def lead(message: Any) -> tuple[PartCut, ...] | None:
 def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation]:
     """User turns without a content, and calls and results without an id."""
     for index, (message, read) in enumerate(zip(messages, facts, strict=True)):
-        content = get(_find(message, index).record, "content")
+        content = get(find(message, index).record, "content")
         if read.outline.turn == "user" and (content is None or (isinstance(content, (str, list, tuple)) and not content)):
             yield Violation("missing_content", index, "it has no content", ())
         if any(tie.family == "tool" and tie.id is None for tie in read.outline.ties):

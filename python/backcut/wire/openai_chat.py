@@ -43,8 +43,8 @@ _TURNS: dict[str, Turn] = {
     "tool": "result",
     "function": "result",
 }
-_IMAGES = ("image_url", "image", "input_image")
-_AUDIOS = ("input_audio", "audio", "audio_url")
+IMAGES = ("image_url", "image", "input_image")
+AUDIOS = ("input_audio", "audio", "audio_url")
 _FILES = ("file", "document", "document_url", "input_file", "video", "video_url")
 
 
@@ -62,13 +62,13 @@ def _ties(message: Any, role: str) -> Iterator[Tie]:
         if readable(get(message, "function_call")):
             yield Tie("call", "legacy", None)
     elif role == "tool":
-        for result in tuple(_responses(message).values()) or (message,):
+        for result in tuple(responses_of(message).values()) or (message,):
             yield Tie("result", "tool", identity(get(result, "tool_call_id")))
     elif role == "function":
         yield Tie("result", "legacy", None)
 
 
-def _responses(message: Any) -> dict[int, Any]:
+def responses_of(message: Any) -> dict[int, Any]:
     """``tool_responses`` of AG2 0.2, by place: results of several calls in one message of the tools', unless it is a result itself."""
     listed, own = get(message, "tool_responses"), get(message, "tool_call_id")
     if own not in (None, "") or get(message, "role") != "tool" or not isinstance(listed, (list, tuple)):
@@ -79,7 +79,7 @@ def _responses(message: Any) -> dict[int, Any]:
 def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     """Everything that counts, checked in the order of the table in the rules."""
     role = outline.role
-    responses = _responses(message)
+    responses = responses_of(message)
     pieces = list(_answers(responses, index) if responses else _content(message, index, role))
     if role == "assistant":
         refusal = text_at(message, ("refusal",), index)
@@ -170,16 +170,16 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
     refusal = get(part, "refusal") if kind == "refusal" else None
     if kind == "refusal" and not isinstance(refusal, str):
         raise FormatError(index, where((*path, "refusal")), found(refusal), "a string")
-    silent = kind in (*_IMAGES, *_AUDIOS, *_FILES, "refusal") or (kind == "tool_use" and beside_calls)
+    silent = kind in (*IMAGES, *AUDIOS, *_FILES, "refusal") or (kind == "tool_use" and beside_calls)
     if isinstance(text, str):
         yield Piece(own, text, "silent" if silent else "said", observation=observation, item=path)
     elif not silent:
         yield from unknown_texts(part, path)
     if kind == "refusal":
         yield Piece((*path, "refusal"), refusal or "")
-    elif kind in _IMAGES:
+    elif kind in IMAGES:
         yield Piece(path, media=image_of(part))
-    elif kind in _AUDIOS:
+    elif kind in AUDIOS:
         yield Piece(path, media=audio_of(part))
     elif kind in _FILES:
         yield Piece(path, media=File())
@@ -238,7 +238,7 @@ def _flaws(message: Any, index: int, outline: Outline) -> Iterator[Violation]:
     legacy = any(tie.family == "legacy" for tie in ties)
     calls = any(tie.family == "tool" for tie in ties)
     speaks = role == "assistant" and (ties or any(get(message, key) is not None for key in ("refusal", "audio")))
-    responses = _responses(message)
+    responses = responses_of(message)
     content = None if responses else content
     if content is None and not speaks and not responses:
         yield Violation("missing_content", index, f"this {role} message has no content", ())

@@ -63,7 +63,7 @@ _OUTPUTS = {
 }
 """Outputs, and what each answers."""
 
-_HOSTED: dict[str, tuple[str, ...]] = {
+HOSTED: dict[str, tuple[str, ...]] = {
     "web_search_call": ("action",),
     "file_search_call": ("queries", "results"),
     "code_interpreter_call": ("code", "outputs"),
@@ -119,7 +119,7 @@ def _is_by_server(item: Any, kind: str) -> bool:
     return kind in ("tool_search_call", "tool_search_output") and get(item, "execution") == "server"
 
 
-def _id_keys(kind: str) -> tuple[str, ...]:
+def id_keys(kind: str) -> tuple[str, ...]:
     """Where the ids of a call or an output stand, the one by which they find each other first."""
     if kind == "mcp_approval_request":
         return ("id",)
@@ -130,7 +130,7 @@ def _id_keys(kind: str) -> tuple[str, ...]:
 
 
 def _ties(item: Any, kind: str) -> Iterator[Tie]:
-    if kind in _HOSTED:
+    if kind in HOSTED:
         if (approved := identity(get(item, "approval_request_id"))) is not None:
             yield Tie("call", kind, None, caller=("mcp_approval_request", approved), optional=True)
         return
@@ -138,7 +138,7 @@ def _ties(item: Any, kind: str) -> Iterator[Tie]:
     family = kind if is_call else _OUTPUTS.get(kind)
     if family is None or _is_by_server(item, kind):
         return
-    ids = [known for key in _id_keys(kind) if (known := identity(get(item, key))) is not None]
+    ids = [known for key in id_keys(kind) if (known := identity(get(item, key))) is not None]
     first, alias = (*ids, None, None)[:2]
     if not is_call:
         yield Tie("result", family, first, alias)
@@ -171,8 +171,8 @@ def _pieces(item: Any, kind: str, index: int) -> Iterator[Piece]:
         yield from _ids_read(item, kind, index)
         yield Piece((), figure="result")
         yield from _output(item, kind, index)
-    elif kind in _HOSTED:
-        yield from _call(item, _HOSTED[kind], index)
+    elif kind in HOSTED:
+        yield from _call(item, HOSTED[kind], index)
     elif kind == "additional_tools":
         yield from _json(item, "tools", index)
     elif kind in _SETTINGS:
@@ -187,7 +187,7 @@ def _pieces(item: Any, kind: str, index: int) -> Iterator[Piece]:
 
 def _ids_read(item: Any, kind: str, index: int) -> Iterator[Piece]:
     """Nothing: refuses ids that are none."""
-    for key in _id_keys(kind):
+    for key in id_keys(kind):
         text_at(item, (key,), index)
     return iter(())
 
@@ -348,5 +348,5 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         if kind == "compaction_trigger" and index + 1 < len(kinds):
             yield Violation("misplaced_trigger", index, "compaction_trigger stands at the very end only", ())
         has_id = all(tie.id is not None for tie in facts[index].outline.ties)
-        if not has_id and kind not in (*_HOSTED, "tool_search_call", "tool_search_output"):
+        if not has_id and kind not in (*HOSTED, "tool_search_call", "tool_search_output"):
             yield Violation("missing_id", index, f"this {kind} has no id", ())

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from .common import Outline, Tie
 
-__all__ = ["Pairing", "continues", "pair"]
+__all__ = ["Pairing", "Place", "continues", "pair"]
+
+Place: TypeAlias = tuple[int, int]
+"""A call or a result: the index of its message, and which of that message's ties it is."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,12 @@ class Pairing:
     """For these the last message of what the call belongs to: its turn, or that of the last call that it has made."""
     welds: list[tuple[int, int]] = field(default_factory=list)
     """Messages that must not be parted: all from the first to the second."""
+    answers: dict[Place, Place] = field(default_factory=dict)
+    """Every result that answers a call, and that call."""
+    away: set[Place] = field(default_factory=set)
+    """The late ones among them."""
+    dead: list[Place] = field(default_factory=list)
+    """Every call that has no result."""
 
 
 @dataclass(slots=True)
@@ -31,6 +41,7 @@ class _Call:
     """A call that waits for its result."""
 
     at: int
+    place: int
     tie: Tie
     until: int
     answered: bool = False
@@ -57,26 +68,27 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
     everything: list[_Call] = []
     waiting: dict[tuple[str, str], _Call] = {}
     latest: dict[tuple[str, str], _Call] = {}
-    in_run: set[tuple[int, int]] = set()  # results, by message and place, that their run has paired
 
-    def answer_from_afar(tie: Tie, at: int) -> None:
+    def answer_from_afar(tie: Tie, at: int, place: int) -> None:
         call = next((waiting.pop(key) for key in _keys(tie) if key in waiting and not waiting[key].answered), None)
         if call is None:
             pairing.orphans.setdefault(at, []).append(tie.id)
             return
         call.answered = True
+        pairing.answers[at, place] = call.at, call.place
         pairing.welds.append((call.at, at))
         # A provider answers its own call once the client has answered those beside it, or those that it made.
         waited = tie.family in ("server", "mcp") and all(each.turn != "user" for each in outlines[call.at : at])
         if not call.has_called and not waited:
+            pairing.away.add((at, place))
             pairing.late.setdefault(at, []).append((call.at, tie.id))
 
     at = 0
     while at < len(outlines):
         if outlines[at].turn != "model":
             for place, tie in enumerate(outlines[at].ties):
-                if tie.kind == "result" and (at, place) not in in_run:
-                    answer_from_afar(tie, at)
+                if tie.kind == "result" and (at, place) not in pairing.answers:
+                    answer_from_afar(tie, at, place)
             at += 1
             continue
         end = at + 1
@@ -85,17 +97,18 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
         # Within the turn first: what the provider ran itself.
         calls: list[_Call] = []
         for k in range(at, end):
-            for tie in outlines[k].ties:
+            for place, tie in enumerate(outlines[k].ties):
                 if tie.kind == "call":
-                    calls.append(_Call(k, tie, end - 1))
+                    calls.append(_Call(k, place, tie, end - 1))
                     continue
                 own = next((call for call in calls if not call.answered and set(_keys(call.tie)) & set(_keys(tie))), None)
                 if own is not None:
                     own.answered = True
+                    pairing.answers[k, place] = own.at, own.place
                 else:
-                    answer_from_afar(tie, k)
+                    answer_from_afar(tie, k, place)
         everything += calls
-        in_run |= _pair_run([call for call in calls if not call.answered], outlines, end)
+        pairing.answers |= _pair_run([call for call in calls if not call.answered], outlines, end)
         # Opening an id anew closes an older open call for good; of two calls with one id the last is open.
         for call in calls:
             for key in _keys(call.tie):
@@ -115,16 +128,17 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
         if not (call.answered or call.tie.optional):
             pairing.unanswered.setdefault(call.at, []).append(call.tie.id)
             pairing.until[call.at] = max(call.until, pairing.until.get(call.at, 0))
+            pairing.dead.append((call.at, call.place))
     return pairing
 
 
-def _pair_run(calls: list[_Call], outlines: Sequence[Outline], begin: int) -> set[tuple[int, int]]:
+def _pair_run(calls: list[_Call], outlines: Sequence[Outline], begin: int) -> dict[Place, Place]:
     """Pairs the calls of a turn with the results that stand directly behind it, and says with which."""
     end = begin
     while end < len(outlines) and outlines[end].turn == "result":
         end += 1
     run = [(at, place, tie) for at in range(begin, end) for place, tie in enumerate(outlines[at].ties) if tie.kind == "result"]
-    paired: set[tuple[int, int]] = set()
+    paired: dict[Place, Place] = {}
     for by_id in (True, False):
         for at, place, tie in run:
             open_calls = [call for call in calls if call.tie.family == tie.family and not call.answered]
@@ -134,5 +148,5 @@ def _pair_run(calls: list[_Call], outlines: Sequence[Outline], begin: int) -> se
                 matches = [call for call in open_calls if not (call.tie.id and tie.id)]
             if (at, place) not in paired and matches:
                 matches[0].answered = True
-                paired.add((at, place))
+                paired[at, place] = matches[0].at, matches[0].place
     return paired

@@ -68,7 +68,7 @@ _BROKEN_OFF = ("error", "aborted")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """A message where it was found: in itself, or in an entry."""
 
     kind: _Kind
@@ -85,25 +85,26 @@ class _Found:
         return self.kind != "unsent" and not (self.kind == "assistant" and get(self.record, "stopReason") in _BROKEN_OFF)
 
 
-def _find(message: Any, index: int) -> _Found:
+def find(message: Any, index: int) -> Found:
+    """The message, in itself or in an entry."""
     if not readable(message):
         raise FormatError(index, "", type(message).__name__, "a mapping or an object with a role")
     entry = get(message, "type")
     if get(message, "role") is not None or entry is None:
         return _bare(message, index, ())
     if entry != "message":
-        return _Found(_word(entry, _ENTRIES, index, ("type",), ("message", *_ENTRIES)), message)
+        return Found(_word(entry, _ENTRIES, index, ("type",), ("message", *_ENTRIES)), message)
     inner = get(message, "message")
     if not readable(inner):
         raise FormatError(index, "message", found(inner), "a mapping or an object with a role")
     return _bare(inner, index, ("message",))
 
 
-def _bare(message: Any, index: int, path: Path) -> _Found:
+def _bare(message: Any, index: int, path: Path) -> Found:
     kind = _word(get(message, "role"), _ROLES, index, (*path, "role"), tuple(_ROLES))
     if kind == "bash" and get(message, "excludeFromContext") is True:
         kind = "unsent"
-    return _Found(kind, message, path)
+    return Found(kind, message, path)
 
 
 def _word(word: Any, kinds: dict[str, _Kind], index: int, path: Path, known: Sequence[str]) -> _Kind:
@@ -119,12 +120,12 @@ def _word(word: Any, kinds: dict[str, _Kind], index: int, path: Path, known: Seq
 
 def outline(message: Any, index: int) -> Outline:
     """What the message, or what is in the entry, is to a provider."""
-    this = _find(message, index)
+    this = find(message, index)
     role, turn = _TURNS[this.kind]
     return Outline(role if this.is_sent else "", turn, tuple(_ties(this)), sent=this.is_sent)
 
 
-def _ties(this: _Found) -> Iterator[Tie]:
+def _ties(this: Found) -> Iterator[Tie]:
     if this.kind == "result":
         yield Tie("result", "tool", identity(get(this.record, "toolCallId")))
     elif this.kind == "assistant":
@@ -139,7 +140,7 @@ def _ties(this: _Found) -> Iterator[Tie]:
 
 def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     """What is sent of it."""
-    this = _find(message, index)
+    this = find(message, index)
     if not outline.sent:
         return Facts(outline)
     record = this.record
@@ -164,7 +165,7 @@ def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     return Facts(outline, tuple(pieces), only_thinking=len(blocks) > 0 and len(sealed) == len(blocks))
 
 
-def _block(this: _Found, block: Any, path: Path, index: int) -> Iterator[Piece]:
+def _block(this: Found, block: Any, path: Path, index: int) -> Iterator[Piece]:
     observation = 0 if this.kind == "result" else None
     if isinstance(block, str):
         yield Piece(path, block, observation=observation, item=path)
@@ -193,7 +194,7 @@ def _block(this: _Found, block: Any, path: Path, index: int) -> Iterator[Piece]:
         yield from unknown_texts(block, path)
 
 
-def _thinking(this: _Found, block: Any, path: Path) -> Iterator[Piece]:
+def _thinking(this: Found, block: Any, path: Path) -> Iterator[Piece]:
     """A block of thinking; of a redacted one the signature is all that is sent."""
     redacted, signature = get(block, "redacted") is True, text_in(block, "thinkingSignature")
     signed = (redacted or bool(signature)) and this.kind == "assistant" and _signs(this.record)
@@ -220,7 +221,7 @@ def lead(message: Any) -> tuple[PartCut, ...] | None:
 def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation]:
     """What is sent without a content, and calls and results without an id."""
     for index, (message, read) in enumerate(zip(messages, facts, strict=True)):
-        this = _find(message, index)
+        this = find(message, index)
         said = get(this.record, {"summary": "summary", "bash": "command"}.get(this.kind, "content"))
         if read.outline.turn == "user" and (said is None or (isinstance(said, (str, list, tuple)) and not said)):
             yield Violation("missing_content", index, "it has no content", ())
