@@ -296,7 +296,7 @@ def _gemini() -> list[Case]:
     return [
         Case(wire, "first_not_user", [so, task], [resumed, 0, 1], [("added_turn", 0, ())]),
         Case(wire, "missing_content", [task, model(), task], [0, 2], [("dropped_message", 1, ())]),
-        Case(wire, "empty_part", [task, model(text, {"text": ""})], [0, model(text)], [("dropped_text", 1, ())]),
+        Case(wire, "empty_part", [task, model(text, {"thought": True})], [0, model(text)], [("dropped_text", 1, ())]),
         Case(wire, "empty_part", [task, model({}), task], [0, 2], [("dropped_message", 1, ())]),
         Case(
             wire,
@@ -386,13 +386,6 @@ def _bedrock() -> list[Case]:
             [("dropped_message", 1, ()), ("joined_messages", 2, ())],
         ),
         Case(wire, "blank_text", [task, model(thought, blank)], [0, model(thought)], [("dropped_text", 1, ())]),
-        Case(
-            wire,
-            "blank_text",
-            [task, call_a, asks(got("a", blank, text)), so],
-            [0, 1, asks(got("a", text)), 3],
-            [("dropped_text", 2, ())],
-        ),
         Case(wire, "document_without_text", [asks(document), so], [asks(document, {"text": "[document]"}), 1], [("added_text", 0, ())]),
         Case(
             wire,
