@@ -174,7 +174,9 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
 
 /// Whether the type of a message is one of `LangChain`'s, in pieces or whole.
 fn is_langchain(item: &str) -> bool {
-    let chunk = item.strip_suffix("MessageChunk").map(str::to_ascii_lowercase);
+    let chunk = item
+        .strip_suffix("MessageChunk")
+        .map(str::to_ascii_lowercase);
     matches!(
         chunk.as_deref().unwrap_or(item),
         "human"
