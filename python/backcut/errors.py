@@ -106,10 +106,12 @@ class BudgetError(BackcutError, ValueError):
     _fields = ("needed", "limit", "ceiling", "index")
 
     def __init__(self, needed: int, limit: int, ceiling: str, index: int | None) -> None:
-        least = "an empty conversation behind the head" if index is None else f"the newest group, messages[{index}:], with what it cannot go without,"
+        least = "an empty conversation behind the head" if index is None else f"the newest group, messages[{index}:],"
         if ceiling == "max_tokens":
             # What is asked for is a request, so the newest group need not be what is large in it.
-            least = f"a request with {least} is the least that can be sent, and with head, tools and frames"
+            least = f"a request with {least} is the least that can be sent, and with head, tools, frames and what it cannot go without"
+        elif index is not None:
+            least += " with what it cannot go without,"
         super().__init__(f"{least} needs {needed} of {ceiling}, but there are {limit}")
         self.needed = needed
         self.limit = limit

@@ -118,8 +118,9 @@ class ContextWindow(Options):
         middleware: ``call_next`` gets a copy of the request whose messages are trimmed, and what it returns is returned as it is, an
         awaitable too. A request is a mapping or an object with ``messages``, or where it has none with ``input`` (Responses) or
         ``contents`` (Gemini). Its tools (``tools``, the older ``functions``, ``toolConfig``) and its system text (``system``,
-        ``instructions``, ``system_instruction``, ``system_message``) are counted where they have a shape that can be, also in the ``config`` beside
-        ``contents``; no other field is, neither ``response_format`` nor ``model``: the window counts with its own tokenizer.
+        ``instructions``, ``system_instruction``, ``system_message``) are counted where they have a shape that can be, also in the
+        ``config`` beside ``contents``; no other field is, neither ``response_format`` nor ``model``: the window counts with its own
+        tokenizer.
 
         Raises:
             FormatError: the history cannot be read, or the request has none.
