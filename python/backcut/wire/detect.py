@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .common import get, readable
@@ -102,12 +102,7 @@ def _is_langchain(message: Any, role: Any, own: Any) -> bool:
     first = calls[0] if isinstance(calls, (list, tuple)) and calls else None
     if readable(first) and get(first, "function") is None and get(first, "args") is not None:
         return True
-    word = own.removesuffix("MessageChunk").lower() if isinstance(own, str) else None
-    return word in _LANGCHAIN and any(_has(message, key) for key in ("content", "data"))
-
-
-def _has(message: Any, key: str) -> bool:
-    return key in message if isinstance(message, Mapping) else hasattr(message, key)
+    return isinstance(own, str) and (own.removesuffix("MessageChunk").lower() if own.endswith("MessageChunk") else own) in _LANGCHAIN
 
 
 def _of_part(part: Any) -> str | None:
