@@ -107,7 +107,7 @@ fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
     }
     let role = word(Key::Role)?;
     let role = role.as_deref();
-    if role == Some("model") || (kind.is_none() && has(Key::Parts)?) {
+    if role == Some("model") || (!has(Key::Kind)? && has(Key::Parts)?) {
         return Ok(Format::of("gemini"));
     }
     let item = word(Key::Type)?;
@@ -115,10 +115,11 @@ fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
     if is_pi(message, role, item)? {
         return Ok(Format::of("pi"));
     }
-    if matches!(role, Some("human" | "ai")) || has(Key::Lc)? {
-        return Ok(Format::of("langchain"));
-    }
-    if item.is_some_and(is_langchain) && (has(Key::Content)? || has(Key::Data)?) {
+    if matches!(role, Some("human" | "ai"))
+        || has(Key::Lc)?
+        || calls_with_args(message)?
+        || (item.is_some_and(is_langchain) && (has(Key::Content)? || has(Key::Data)?))
+    {
         return Ok(Format::of("langchain"));
     }
     let content = message.get(Key::Content)?;
@@ -131,20 +132,8 @@ fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
                 .is_none_or(|content| content.text().is_none()) => {}
         Some(_) => return Ok(Format::of("openai-responses")),
     }
-    if let Some(calls) = message.get(Key::ToolCalls)? {
-        let first = records(Some(&calls)).next();
-        let of_langchain = match first {
-            Some(call) => call.get(Key::Function)?.is_none() && call.get(Key::Args)?.is_some(),
-            None => false,
-        };
-        let name = if of_langchain {
-            "langchain"
-        } else {
-            "openai-chat"
-        };
-        return Ok(Format::of(name));
-    }
-    if matches!(role, Some("tool" | "function")) || has(Key::FunctionCall)? {
+    if matches!(role, Some("tool" | "function")) || has(Key::ToolCalls)? || has(Key::FunctionCall)?
+    {
         return Ok(Some(Format::OpenaiChat));
     }
     for part in records(content.as_ref()) {
@@ -161,7 +150,7 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
         role,
         Some("toolResult" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
     );
-    if of_pi || message.get(Key::StopReason)?.is_some() {
+    if of_pi || text_at(message, Key::StopReason)?.is_some() {
         return Ok(true);
     }
     Ok(match item {
@@ -169,7 +158,7 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
             .get(Key::Message)?
             .is_some_and(|inner| inner.is_record()),
         Some("compaction") => text_at(message, Key::Summary)?.is_some(),
-        Some("custom") => role.is_none(),
+        Some("custom") => message.get(Key::Role)?.is_none(),
         Some(
             "session"
             | "model_change"
@@ -183,10 +172,24 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
     })
 }
 
+/// Whether the first of its calls is as `LangChain` lists them.
+fn calls_with_args<V: Value>(message: &V) -> Result<bool, Foreign> {
+    let calls = message.get(Key::ToolCalls)?;
+    let first = calls.and_then(|calls| calls.item(0));
+    Ok(match first.filter(Value::is_record) {
+        Some(call) => call.get(Key::Function)?.is_none() && call.get(Key::Args)?.is_some(),
+        None => false,
+    })
+}
+
 /// Whether the type of a message is one of `LangChain`'s.
 fn is_langchain(item: &str) -> bool {
+    let item = match item.strip_suffix("MessageChunk") {
+        Some(class) => class.to_lowercase(),
+        None => item.to_owned(),
+    };
     matches!(
-        item,
+        item.as_str(),
         "human"
             | "ai"
             | "tool"
@@ -196,7 +199,7 @@ fn is_langchain(item: &str) -> bool {
             | "chat"
             | "generic"
             | "remove"
-    ) || item.ends_with("MessageChunk")
+    )
 }
 
 /// The format that a content part's shape belongs to.

@@ -2,7 +2,7 @@
 
 use crate::error::Foreign;
 use crate::facts::{Family, Links, Turn};
-use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
+use crate::format::{Flaw, Marks, Seen, first_not_user, is_blank, text_at};
 use crate::value::{Key, Text, Value};
 
 use super::{Kind, kind};
@@ -39,7 +39,12 @@ pub(super) fn inspect<V: Value>(
     let (mut blank, mut behind_other, mut before_result) = (false, false, false);
     let (mut misplaced, mut without_id) = (false, false);
     let mut odd_ids = Vec::new();
-    for block in records(Some(&content)) {
+    for block in (0..).map_while(|k| content.item(k)) {
+        if let Some(text) = block.text() {
+            blank |= is_blank(&text);
+            behind_other = true;
+            continue;
+        }
         cache_marks += Marks::from(block.get(Key::CacheControl)?.is_some());
         let kind = kind(&block)?;
         let key = match kind {
@@ -56,7 +61,8 @@ pub(super) fn inspect<V: Value>(
         };
         let is_result = kind == Some(Kind::Result(Family::Tool));
         misplaced |= is_result == (turn == Turn::Model) || turn.is_system();
-        before_result |= is_result && behind_other;
+        before_result |= is_result && behind_other && turn == Turn::Result;
+        behind_other |= !is_result;
         match text_at(&block, key)?.filter(|id| id.chars() > 0) {
             None => without_id = true,
             Some(id) if !is_id(&id.as_str()) => odd_ids.push(id.as_str().into_owned()),
@@ -111,10 +117,6 @@ pub(super) fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
         }
     }
     found
-}
-
-fn is_blank<T: Text>(text: &T) -> bool {
-    text.as_str().trim().is_empty()
 }
 
 /// `^[a-zA-Z0-9_-]+$`
