@@ -16,7 +16,7 @@ class Word(str):
     """A string of a class of its own."""
 
 
-class Choice(str, enum.Enum):
+class Choice(str, enum.Enum):  # noqa: UP042 - as the SDKs have them
     """A string with a hash and a form of its own."""
 
     USER = "user"
@@ -116,38 +116,50 @@ _MADE: list[Callable[[], Any]] = [
     *(lambda value=value: value for value in Choice),
     *(list, dict, set, object, Raises, Dumps, Refuses, SimpleNamespace, _ring, _deep),
     *(lambda: Pair("t", "text"), lambda: SimpleNamespace(type="text", text="object"), lambda: Exception("e")),
-    *(lambda: Record(type="text", text="record"), lambda: View({"type": "text", "text": "view"}), lambda: View({}), lambda: View({"a": "b"})),
+    *(
+        lambda: Record(type="text", text="record"),
+        lambda: View({"type": "text", "text": "view"}),
+        lambda: View({}),
+        lambda: View({"a": "b"}),
+    ),
     *(lambda: Array([{"type": "text", "text": "array"}]), lambda: Row([{"type": "text", "text": "row"}])),
     *(lambda: [None], lambda: ["s", "t"], lambda: [["x"]], lambda: [{}], lambda: [1, 2], lambda: [b"x"], lambda: [{"text": "t"}]),
     *(lambda: {"a": "only"}, lambda: {"a": _LONE}, lambda: {1: "number"}, lambda: {None: 1, True: 2, 1.5: 3}, lambda: {(1,): 1}),
     *(lambda: {"a": {1, 2}}, lambda: {"a": b"x"}, lambda: {"a": float("nan")}, lambda: {"a": 1, "b": [1, "ü", None]}, lambda: {"": ""}),
     *(lambda: {Word("k"): Word("v")}, lambda: {Choice.TEXT: 1}, lambda: {"b": 10**5_000}, lambda: {"a": Dumps()}, lambda: {"a": View({})}),
-    *(lambda: {"type": None, "text": "t"}, lambda: {"type": 5, "text": "t"}, lambda: {"type": "text"}, lambda: [{"type": "text", "text": None}]),
+    *(
+        lambda: {"type": None, "text": "t"},
+        lambda: {"type": 5, "text": "t"},
+        lambda: {"type": "text"},
+        lambda: [{"type": "text", "text": None}],
+    ),
     *(lambda: "data:image/png;base64,\ud800", lambda: "data:", lambda: {"url": 5}, lambda: [{"type": "text", "text": "a" * 50}] * 2),
 ]
 _WORDS = """
-text user assistant model tool system developer function function_call function_call_output tool_use tool_result toolCall toolResult image document
-thinking redacted_thinking reasoning custom_tool_call custom_tool_call_output local_shell_call local_shell_call_output item_reference input_text
-output_text refusal request response tool-call tool-return retry-prompt user-prompt system-prompt builtin-tool-call builtin-tool-return file human ai
-AI remove AIMessageChunk OddMessageChunk chat bashExecution custom compaction compactionSummary error aborted base64 message server_tool_use
-web_search_tool_result mcp_tool_use mcp_tool_result odd_tool_result input_image input_file audio video other
-""".split()
+text user assistant model tool system developer function function_call function_call_output tool_use tool_result toolCall toolResult
+image document thinking redacted_thinking reasoning custom_tool_call custom_tool_call_output local_shell_call
+local_shell_call_output item_reference input_text output_text refusal request response tool-call tool-return retry-prompt user-
+prompt system-prompt builtin-tool-call builtin-tool-return file human ai AI remove AIMessageChunk OddMessageChunk chat bashExecution
+custom compaction compactionSummary error aborted base64 message server_tool_use web_search_tool_result mcp_tool_use mcp_tool_result
+odd_tool_result input_image input_file audio video other
+"""
 _KEYS = """
-role content tool_calls tool_call_id function_call refusal reasoning_content reasoning audio name id function custom arguments input type text thinking
-image_url url source data parts kind toolUse toolResult tool_use_id signature caller tool_id cache_control title context encrypted_content call_id output
-summary action result tools execution functionCall functionResponse function_response thoughtSignature thought args response inlineData toolUseId json
-image document status bytes reasoningContent redactedContent cachePoint message toolCallId thinkingSignature redacted stopReason api provider command lc
-kwargs invalid_tool_calls additional_kwargs extras part_kind tool_name provider_name instructions tool_responses images
-""".split()
+role content tool_calls tool_call_id function_call refusal reasoning_content reasoning audio name id function custom arguments input
+type text thinking image_url url source data parts kind toolUse toolResult tool_use_id signature caller tool_id cache_control title
+context encrypted_content call_id output summary action result tools execution functionCall functionResponse function_response
+thoughtSignature thought args response inlineData toolUseId json image document status bytes reasoningContent redactedContent
+cachePoint message toolCallId thinkingSignature redacted stopReason api provider command lc kwargs invalid_tool_calls
+additional_kwargs extras part_kind tool_name provider_name instructions tool_responses images
+"""
 
 
 def hostile(random: Random) -> Any:
     """A value at random."""
     match random.randrange(8):
         case 0 | 1:
-            return random.choice(_WORDS)
+            return random.choice(_WORDS.split())
         case 2:
-            return {random.choice(_KEYS): hostile(random) for _ in range(random.randrange(1, 4))}
+            return {random.choice(_KEYS.split()): hostile(random) for _ in range(random.randrange(1, 4))}
         case 3:
             return [hostile(random) for _ in range(random.randrange(1, 3))]
         case _:
@@ -183,7 +195,7 @@ def damaged(wire: ModuleType, seed: int) -> tuple[Random, list[Any]]:
             case 0 if isinstance(container, dict):
                 container.pop(key, None)
             case 1 if isinstance(container, dict):
-                container[random.choice(_KEYS)] = hostile(random)
+                container[random.choice(_KEYS.split())] = hostile(random)
             case 2 if isinstance(container, list):
                 container.insert(key, hostile(random))
             case 3 if isinstance(container, dict) and key in container:

@@ -96,15 +96,24 @@ pub(super) fn inspect<V: Value>(
 /// The flaws of the order.
 pub(super) fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
     let mut found: Vec<(usize, Flaw)> = first_not_user(seen).into_iter().collect();
+    let first = seen.iter().position(|seen| !seen.turn.is_system());
+    let first = first.unwrap_or(seen.len());
+    // Whether the model's turn or the end stands behind each, other system messages aside.
+    let mut before_model = vec![true; seen.len() + 1];
+    for (index, each) in seen.iter().enumerate().rev() {
+        before_model[index] = if each.turn.is_system() {
+            before_model[index + 1]
+        } else {
+            each.turn == Turn::Model
+        };
+    }
     let mut cache_marks = 0;
     for (index, each) in seen.iter().enumerate() {
         let next = seen.get(index + 1).map(|next| next.turn);
         if each.marks == EMPTY && !(next.is_none() && each.turn == Turn::Model) {
             found.push((index, Flaw::new("missing_content", "it has no content")));
         }
-        if each.turn.is_system()
-            && (index == 0 || !matches!(next, None | Some(Turn::Model | Turn::System)))
-        {
+        if each.turn.is_system() && (index < first || !before_model[index]) {
             let message =
                 "a system message stands only in front of an assistant message or at the end";
             found.push((index, Flaw::new("misplaced_system", message)));
