@@ -158,7 +158,7 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
             .get(Key::Message)?
             .is_some_and(|inner| inner.is_record()),
         Some("compaction") => text_at(message, Key::Summary)?.is_some(),
-        Some("custom") => role.is_none(),
+        Some("custom") => message.get(Key::Role)?.is_none(),
         Some(
             "session"
             | "model_change"

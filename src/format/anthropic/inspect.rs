@@ -2,7 +2,7 @@
 
 use crate::error::Foreign;
 use crate::facts::{Family, Links, Turn};
-use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
+use crate::format::{Flaw, Marks, Seen, first_not_user, is_blank, text_at};
 use crate::value::{Key, Text, Value};
 
 use super::{Kind, kind};
@@ -39,7 +39,12 @@ pub(super) fn inspect<V: Value>(
     let (mut blank, mut behind_other, mut before_result) = (false, false, false);
     let (mut misplaced, mut without_id) = (false, false);
     let mut odd_ids = Vec::new();
-    for block in records(Some(&content)) {
+    for block in (0..).map_while(|k| content.item(k)) {
+        if let Some(text) = block.text() {
+            blank |= is_blank(&text);
+            behind_other = true;
+            continue;
+        }
         cache_marks += Marks::from(block.get(Key::CacheControl)?.is_some());
         let kind = kind(&block)?;
         let key = match kind {
@@ -56,7 +61,8 @@ pub(super) fn inspect<V: Value>(
         };
         let is_result = kind == Some(Kind::Result(Family::Tool));
         misplaced |= is_result == (turn == Turn::Model) || turn.is_system();
-        before_result |= is_result && behind_other;
+        before_result |= is_result && behind_other && turn == Turn::Result;
+        behind_other |= !is_result;
         match text_at(&block, key)?.filter(|id| id.chars() > 0) {
             None => without_id = true,
             Some(id) if !is_id(&id.as_str()) => odd_ids.push(id.as_str().into_owned()),
@@ -90,15 +96,24 @@ pub(super) fn inspect<V: Value>(
 /// The flaws of the order.
 pub(super) fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
     let mut found: Vec<(usize, Flaw)> = first_not_user(seen).into_iter().collect();
+    let first = seen.iter().position(|seen| !seen.turn.is_system());
+    let first = first.unwrap_or(seen.len());
+    // Whether the model's turn or the end stands behind each, other system messages aside.
+    let mut before_model = vec![true; seen.len() + 1];
+    for (index, each) in seen.iter().enumerate().rev() {
+        before_model[index] = if each.turn.is_system() {
+            before_model[index + 1]
+        } else {
+            each.turn == Turn::Model
+        };
+    }
     let mut cache_marks = 0;
     for (index, each) in seen.iter().enumerate() {
         let next = seen.get(index + 1).map(|next| next.turn);
         if each.marks == EMPTY && !(next.is_none() && each.turn == Turn::Model) {
             found.push((index, Flaw::new("missing_content", "it has no content")));
         }
-        if each.turn.is_system()
-            && (index == 0 || !matches!(next, None | Some(Turn::Model | Turn::System)))
-        {
+        if each.turn.is_system() && (index < first || !before_model[index]) {
             let message =
                 "a system message stands only in front of an assistant message or at the end";
             found.push((index, Flaw::new("misplaced_system", message)));
@@ -111,10 +126,6 @@ pub(super) fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {
         }
     }
     found
-}
-
-fn is_blank<T: Text>(text: &T) -> bool {
-    text.as_str().trim().is_empty()
 }
 
 /// `^[a-zA-Z0-9_-]+$`
