@@ -35,6 +35,7 @@ pub(super) fn inspect<V: Value>(
             continue;
         }
         let Some((key, held)) = blocks::held(&block)? else {
+            behind_other = true;
             continue;
         };
         match key {
