@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 use crate::cost::Meter;
 use crate::error::{Between, Error, Foreign, Misfit, ReadError};
-use crate::facts::{Links, Role, Turn};
+use crate::facts::{Family, Links, Role, Turn};
 use crate::plan::PartCut;
 use crate::value::{Key, Lent, Text, Value};
 
@@ -95,9 +95,9 @@ impl Format {
         ask!(self, W => W::HAS_SYSTEM_TURNS)
     }
 
-    /// [`Wire::TAKES_LATE_RESULTS`].
-    pub(crate) const fn takes_late_results(self) -> bool {
-        ask!(self, W => W::TAKES_LATE_RESULTS)
+    /// [`Wire::takes_late`].
+    pub(crate) fn takes_late(self, family: Family) -> bool {
+        ask!(self, W => W::takes_late(family))
     }
 }
 
@@ -111,8 +111,11 @@ pub(crate) trait Wire {
     const INSISTS_ON_USER: bool;
     /// Whether a notice may be a message of its own.
     const HAS_SYSTEM_TURNS: bool = false;
-    /// Whether a result may stand further behind its call than right behind the turn.
-    const TAKES_LATE_RESULTS: bool = false;
+
+    /// Whether a result of this family may stand further behind its call than right behind the turn.
+    fn takes_late(_family: Family) -> bool {
+        false
+    }
 
     /// Refuses what cannot be a message: the one thing that is asked of every message. O(1).
     fn role<V: Value>(message: &V) -> Result<(), ReadError> {
@@ -176,6 +179,9 @@ pub(crate) trait Wire {
 
 /// Bits of a format's own.
 pub(crate) type Marks = u32;
+
+/// The message stands for something that is not seen, such as a call: the one mark that all formats share.
+pub(crate) const REFERS: Marks = 1 << 30;
 
 /// What [`Wire::order`] knows of a message.
 #[derive(Clone, Copy)]

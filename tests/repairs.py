@@ -181,6 +181,7 @@ def _anthropic() -> list[Case]:
     task, call_a, result_a, so = d.user()[0], d.call("a")[0], d.results("a")[0], d.said()[0]
     resumed = {"role": "user", "content": [{"type": "text", "text": RESUMED}]}
     text, blank = {"type": "text", "text": "hm"}, {"type": "text", "text": " \n"}
+    said_too = {"type": "text", "text": "and"}
     thinking = {"type": "thinking", "thinking": "", "signature": "s"}
     system = {"role": "system", "content": "Be terse."}
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
@@ -230,6 +231,13 @@ def _anthropic() -> list[Case]:
             "text_before_result",
             [task, *d.call("a", "b"), asks(text, got), d.results("b")[0], so],
             [0, 1, asks(got), asks(*d.results("b")[0]["content"], text), 4],
+            [("moved_result", 2, ())],
+        ),
+        Case(
+            wire,
+            "text_before_result",
+            [task, *d.call("a", "b"), asks(got, text), asks(*d.results("b")[0]["content"], said_too), so],
+            [0, 1, asks(got), asks(*d.results("b")[0]["content"], text, said_too), 4],
             [("moved_result", 2, ())],
         ),
         Case(

@@ -308,6 +308,7 @@ def test_a_text_in_place_of_blocks_is_cut() -> None:
         ([user("q", thought())], [("misplaced_block", 0, ())]),
         ([user("q"), said(answer("a", "x"))], [("misplaced_block", 1, ())]),
         ([user("q"), said(use("a")), user("first", answer("a", "x"))], [("text_before_result", 2, ())]),
+        ([user("q"), said(use("a")), user({"newBlock": {}}, answer("a", "x"))], [("text_before_result", 2, ())]),
         ([user("q"), said(use("a")), user(POINT, answer("a", "x"))], []),
         ([user("q"), said(use(None)), user(answer("", "x"))], [("missing_id", 1, ()), ("missing_id", 2, ())]),
         ([user("q"), said(use("a b")), user(answer("a b", "x"))], [("invalid_id", 1, ("a b",)), ("invalid_id", 2, ("a b",))]),

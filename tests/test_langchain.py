@@ -424,6 +424,7 @@ REMOVE = "a message, not the command to remove one"
         ({"lc": 1, "id": ["RemoveMessage"], "kwargs": {"id": "m"}}, "id", "'RemoveMessage'", REMOVE),
         ({"lc": 1, "id": ["PromptTemplate"], "kwargs": {}}, "id", "'PromptTemplate'", "a list that ends in the class of a message"),
         ({"lc": 1, "id": [], "kwargs": {}}, "id", "list", "a list that ends in the class of a message"),
+        ({"lc": 1, "id": [None], "kwargs": {}}, "id", "NoneType", "a list that ends in the class of a message"),
         ({"lc": 1, "type": "not_implemented", "id": ["AIMessage"]}, "kwargs", "nothing", "a mapping with the fields of the message"),
         (human(5), "content", "int", "a string, a list of blocks or null"),
         (stored(human(5)), "data.content", "int", "a string, a list of blocks or null"),

@@ -8,7 +8,7 @@ out. Should a rule ever undo another, the number of rounds is bounded, and ``che
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -17,7 +17,7 @@ from .. import engine
 from ..report import Change, Repaired, Violation
 from ..wire import Reader
 from ..wire.common import Outline, Tie, read_history
-from ..wire.pairing import Pairing, Place, continues, pair
+from ..wire.pairing import Pairing, Place, again, continues, pair
 from .common import RESUMED, Loose, Mender
 
 __all__ = ["repair"]
@@ -172,14 +172,14 @@ def _ids(work: _Work) -> None:
     wrong = {name for violation in work.found().get("invalid_id", ()) for name in violation.ids}
     used = {name for outline in outlines for tie in outline.ties for name in (tie.id, tie.alias) if name is not None}
     callers = {tie.caller for outline in outlines for tie in outline.ties}
-    again = set(_again(outlines, work.wire.merges))
+    twice = {place for place, _ in again(outlines, work.wire.merges)}
     results = {call: result for result, call in pairing.answers.items()}
     names: dict[Place, str] = {}
     for index, outline in enumerate(outlines):
         for k, tie in enumerate(outline.ties):
             if tie.kind != "call" or not work.mender.has_id(tie):
                 continue
-            if tie.id is None or tie.id in wrong or (index, k) in again:
+            if tie.id is None or tie.id in wrong or (index, k) in twice:
                 name = _new(work.mender.id_of(tie), work.entries[index].origin, k, used)
                 names[index, k] = name
                 if (tie.family, tie.id) in callers:
@@ -201,19 +201,6 @@ def _ids(work: _Work) -> None:
         work.tell("made_id", entry.origin, "a call or a result got an id of its own", renamed.values())
 
 
-def _again(outlines: Sequence[Outline], merges: bool) -> Iterator[Place]:
-    """Calls with the id of another call that stands before it in the turn."""
-    seen: set[tuple[str, str]] = set()
-    for index, outline in enumerate(outlines):
-        if not continues(outlines, index, merges):
-            seen = set()
-        for k, tie in enumerate(outline.ties):
-            if tie.kind == "call" and tie.id is not None:
-                if (tie.family, tie.id) in seen:
-                    yield index, k
-                seen.add((tie.family, tie.id))
-
-
 def _new(prefix: str, index: int, k: int, used: set[str]) -> str:
     """An id made from the place of a call, and like no other."""
     name = f"{prefix}_{index}_{k}"
@@ -230,6 +217,8 @@ def _orphans(work: _Work) -> None:
     outlines = work.outlines()
     answers = work.pairing(outlines).answers
     for index, outline in enumerate(outlines):
+        if outline.refers:
+            break  # what follows may answer what is not seen
         ties = outline.ties
         gone = {k for k, tie in enumerate(ties) if tie.kind == "result" and (index, k) not in answers}
         _take_out(work, index, ties, gone, "dropped_result", "a result that answers no call was dropped")
@@ -339,13 +328,16 @@ def _results_first(work: _Work) -> None:
     if not flagged:
         return
     turns = [outline.turn for outline in work.outlines()]
-    for index in flagged:
+    for index in reversed(flagged):
         entry, last = work.entries[index], index
         while last + 1 < len(turns) and turns[last + 1] == "result":
             last += 1
-        results, rest = work.mender.parted(entry.message)
-        entry.message = results
-        work.entries[last].message = work.mender.join(work.entries[last].message, rest)
+        entry.message, rest = work.mender.parted(entry.message)
+        results, behind = work.mender.parted(work.entries[last].message)
+        # In the order in which it was said.
+        for more in (rest, behind):
+            results = results if more is None else work.mender.join(results, more)
+        work.entries[last].message = results
         work.tell("moved_result", entry.origin, "results were moved in front of what else the message says")
 
 

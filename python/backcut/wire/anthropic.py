@@ -33,7 +33,7 @@ name = "anthropic"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {"user": "user", "assistant": "model", "system": "system"}
 CALLS = {"tool_use": "tool", "server_tool_use": "server", "mcp_tool_use": "mcp"}
@@ -225,7 +225,7 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
     """What the provider would refuse, calls and results aside."""
     outlines = [read.outline for read in facts]
     first = next((index for index, each in enumerate(outlines) if each.turn != "system"), None)
-    if first is not None and outlines[first].turn != "user":
+    if first is not None and outlines[first].turn != "user" and not _is_compacted(messages[first]):
         yield Violation("first_not_user", first, "the conversation does not begin with a plain user turn", ())
     marks = 0
     for index, (message, each) in enumerate(zip(messages, outlines, strict=True)):
@@ -234,12 +234,22 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
             yield Violation(
                 "misplaced_system", index, "a system message stands in front of the model's turn or at the end, and never first", ()
             )
-        blocks = [block for block in _blocks(message) if readable(block)]
-        yield from _misplaced(_blocks(message), index, each)
+        blocks = _blocks(message)
+        yield from _misplaced(blocks, index, each)
+        # Messages with results in a row are one.
+        goes_on = index + 1 < len(outlines) and outlines[index + 1].turn == "result"
+        results = [text_in(block, "type") == "tool_result" for block in blocks]
+        if each.turn == "result" and not all(results if goes_on else results[: sum(results)]):
+            yield Violation("text_before_result", index, "the results of a turn come first, all else behind them", ())
         yield from _ids(blocks, index)
-        before, marks = marks, marks + sum(get(block, "cache_control") is not None for block in blocks)
+        before, marks = marks, marks + sum(readable(block) and get(block, "cache_control") is not None for block in blocks)
         if before <= MARKS < marks:
             yield Violation("too_many_cache_marks", index, f"more than {MARKS} blocks have cache_control", ())
+
+
+def _is_compacted(message: Any) -> bool:
+    """Whether it begins with what has become of the conversation so far: the provider looks at nothing in front of that."""
+    return any(text_in(block, "type") == "compaction" for block in _blocks(message)[:1])
 
 
 def _empty(message: Any, index: int, outline: Outline, *, is_last: bool) -> Iterator[Violation]:
@@ -270,10 +280,6 @@ def _misplaced(blocks: Sequence[Any], index: int, outline: Outline) -> Iterator[
         if theirs != mine or (outline.role == "system" and (kind in CALLS or family)):
             yield Violation("misplaced_block", index, f"a {kind} block has no place in a {outline.role} message", ())
             break
-    if outline.turn == "result":
-        results = [kind == "tool_result" for kind in kinds]
-        if not all(results[: sum(results)]):
-            yield Violation("text_before_result", index, "results come first in a message, all else behind them", ())
 
 
 def _ids(blocks: Sequence[Any], index: int) -> Iterator[Violation]:
@@ -288,4 +294,4 @@ def _ids(blocks: Sequence[Any], index: int) -> Iterator[Violation]:
         yield Violation("missing_id", index, "a call or a result has no id", ())
     wrong = [each for each in ids if isinstance(each, str) and each and re.fullmatch("[a-zA-Z0-9_-]+", each) is None]
     if wrong:
-        yield Violation("invalid_id", index, "an id may have letters, digits, _ and - only", tuple(dict.fromkeys(wrong)))
+        yield Violation("invalid_id", index, "an id may have letters, digits, _ and - only", tuple(wrong))

@@ -33,7 +33,7 @@ name = "bedrock"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {"user": "user", "assistant": "model"}
 _BLOCKS = (

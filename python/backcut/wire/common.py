@@ -167,6 +167,8 @@ class Outline:
     """In the order in which they stand in the message. What cannot be read is none, or has no id: it is no error here."""
     sent: bool = True
     """Whether it is in the request, too; what is not neither calls nor answers there, and costs nothing: its role is empty."""
+    refers: bool = False
+    """Whether it stands for something that is not seen, such as a call."""
 
 
 # What a message costs

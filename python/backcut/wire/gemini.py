@@ -32,7 +32,7 @@ name = "gemini"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {"user": "user", "model": "model", "function": "result", "tool": "result"}
 """``tool`` is what the examples of Google's own SDK say where the wire says ``user`` or ``function``."""

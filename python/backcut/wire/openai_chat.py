@@ -33,7 +33,7 @@ name = "openai-chat"
 merges = False
 insists_on_user = False
 has_system_turns = True
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {
     "system": "system",

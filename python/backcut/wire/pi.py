@@ -33,7 +33,7 @@ name = "pi"
 merges = False
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _Kind = Literal["user", "assistant", "result", "bash", "summary", "unsent"]
 _ROLES: dict[str, _Kind] = {

@@ -16,7 +16,7 @@ name = "pydantic-ai"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ("server",)  # the library leaves them wherever they stand
 
 _CALLS = {"tool-call": "tool", "builtin-tool-call": "server"}
 _BOUND = (None, "anthropic", "bedrock")
@@ -232,6 +232,5 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         # As the last one it asks the model to go on.
         if silent and index + 1 < len(messages):
             yield Violation("missing_content", index, "this request has no parts", ())
-        tied = [part for part in parts if _kind(part) in _CALLS or _result_family(part) is not None]
-        if any(identity(get(part, "tool_call_id")) is None for part in tied):
+        if any(tie.id is None for tie in each.outline.ties):
             yield Violation("missing_id", index, "a call or a result has no id", ())
