@@ -108,9 +108,11 @@ def _constructed(message: Any, index: int) -> Found:
     kwargs, place = get(message, "kwargs"), get(message, "id")
     if not readable(kwargs):
         raise FormatError(index, "kwargs", found(kwargs), "a mapping with the fields of the message")
-    word = place[-1] if isinstance(place, (list, tuple)) and place else None
+    listed = isinstance(place, (list, tuple)) and len(place) > 0
+    word = place[-1] if listed else None
     if _role(word) is None:
-        raise FormatError(index, "id", _seen(place if word is None else word), "a list that ends in the class of a message")
+        seen = _seen(place) if not listed else type(word).__name__ if word is None else _seen(word)
+        raise FormatError(index, "id", seen, "a list that ends in the class of a message")
     return Found(_role_of(word, kwargs, index, "id"), kwargs, ("kwargs",))
 
 
