@@ -255,10 +255,7 @@ pub(crate) fn read<V: Value>(
 ) -> Result<Turn, ReadError> {
     let turn = ask!(format, W => W::read(message, sink))?;
     if sink.how.auto && !matches!(format, Format::OpenaiChat | Format::Pi | Format::Langchain) {
-        let content = message.get(Key::Content)?;
-        for part in records(content.as_ref()) {
-            refuse_foreign(&part, format)?;
-        }
+        refuse_other(message, format)?;
     }
     Ok(turn)
 }
@@ -519,20 +516,17 @@ pub(crate) fn role_of<V: Value>(
         .ok_or_else(|| wrong_word(Key::Role, value.as_ref(), expected))
 }
 
-/// Refuses a part that another format has, where nobody said which format it is. Chat Completions tells by its calls and
-/// results, whatever stands beside them.
-pub(crate) fn refuse_other<V: Value>(
-    message: &V,
-    how: Reading,
-    before: Format,
-) -> Result<(), ReadError> {
-    if !how.auto || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some() {
+/// Refuses a message with a part that another format has. Chat Completions tells by its calls and results, whatever stands
+/// beside them.
+fn refuse_other<V: Value>(message: &V, before: Format) -> Result<(), ReadError> {
+    let role = text_at(message, Key::Role)?;
+    if role.is_some_and(|role| matches!(role.as_str().as_ref(), "tool" | "function"))
+        || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some()
+    {
         return Ok(());
     }
     for part in records(message.get(Key::Content)?.as_ref()) {
-        if let Some(looks) = detect::by_part(&part)?.filter(|&looks| looks != before) {
-            return Err(ReadError::LooksLike(Between { looks, before }));
-        }
+        refuse_foreign(&part, before)?;
     }
     Ok(())
 }

@@ -6,8 +6,7 @@ mod inspect;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Format, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, refuse_other,
-    role_of,
+    Flaw, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, role_of,
 };
 use crate::value::{Key, Value};
 
@@ -64,7 +63,6 @@ impl Wire for Bedrock {
         }
         // Roles must alternate, and a mark of the cache alone is no content.
         sink.has_parts_and_stays(len - marks);
-        refuse_other(message, sink.how, Format::Bedrock)?;
         Ok(turn)
     }
 

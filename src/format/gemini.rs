@@ -6,8 +6,7 @@ mod parts;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Format, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, refuse_other,
-    role_of,
+    Flaw, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, role_of,
 };
 use crate::value::{Key, Value};
 
@@ -47,9 +46,6 @@ impl Wire for Gemini {
             Some(parts) => read_parts(&parts, role, sink)?,
             None => turn_of(role, false),
         };
-        if !matches!(role, Role::Function | Role::Tool) {
-            refuse_other(message, sink.how, Format::Gemini)?;
-        }
         Ok(turn)
     }
 

@@ -265,12 +265,20 @@ impl<'py, 'n> Value for Object<'py, 'n> {
             Ok(dict) => dict.len() == 1,
             Err(_) => true,
         };
-        let mut entries = if is_one { self.entries()? } else { Vec::new() };
-        Ok(if entries.len() == 1 {
-            entries.pop()
-        } else {
-            None
-        })
+        if !is_one {
+            return Ok(None);
+        }
+        let Ok(mapping) = self.value.cast::<PyMapping>() else {
+            return Ok(None);
+        };
+        let items = mapping.items()?;
+        if items.len() != 1 {
+            return Ok(None);
+        }
+        let (key, value) = items.get_item(0)?.extract::<(Bound<'py, PyAny>, _)>()?;
+        // Under any other key an edit would not find it again.
+        let key = key.cast_into::<PyString>().ok();
+        Ok(key.map(|key| (Str(key), self.inner(value))))
     }
 
     fn compact_json(&self) -> Result<Option<Str<'py>>, Foreign> {
