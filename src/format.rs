@@ -399,7 +399,13 @@ pub(crate) fn unknown_texts<V: Value>(
             return meter.text(&text);
         }
     }
-    for inner in records(part.get(Key::Content)?.as_ref()) {
+    // Mistral's thinking is a list of texts.
+    let thinking = part.get(Key::Thinking)?.filter(|it| it.list().is_some());
+    let texts = match thinking {
+        None => part.get(Key::Content)?,
+        thinking => thinking,
+    };
+    for inner in records(texts.as_ref()) {
         if let Some(text) = text_at(&inner, Key::Text)? {
             meter.text(&text)?;
         }
@@ -423,6 +429,12 @@ pub(crate) fn string_at<V: Value>(
 /// The id under a key: an empty one is none, and so is what is no text.
 pub(crate) fn id_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
     Ok(text_at(record, key)?.filter(|id| id.chars() > 0))
+}
+
+/// Whether a text is empty or white space, as Python has it, in which providers ask that: with the four separators of ASCII.
+pub(crate) fn is_blank<T: Text>(text: &T) -> bool {
+    let is_white = |c: char| c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}');
+    text.as_str().chars().all(is_white)
 }
 
 /// The items of a list that are records; none of anything else.

@@ -463,7 +463,7 @@ def test_system_text_of_every_provider_is_counted(key: str) -> None:
     bare = counted(**{key: HISTORY})
     with_text = counted(**{key: HISTORY}, system=TEXT)
     assert with_text > bare
-    for name in ("instructions", "system_instruction", "systemInstruction"):
+    for name in ("instructions", "system_instruction", "systemInstruction", "system_message"):
         assert counted(**{key: HISTORY}, **{name: TEXT}) == with_text
         assert counted(**{key: HISTORY}, **{name: None}) == bare
     assert counted(**{key: HISTORY}, system=TEXT, instructions="x" * 99) == with_text
@@ -482,6 +482,8 @@ def test_system_text_in_every_shape() -> None:
         types.SimpleNamespace(role="user", parts=[part]),
         types.SimpleNamespace(role="user", parts=[part, types.SimpleNamespace(text=None)]),
         part,
+        types.SimpleNamespace(type="system", content=TEXT),
+        types.SimpleNamespace(type="system", content=[{"type": "text", "text": TEXT}], text=TEXT),
     ):
         assert counted(messages=HISTORY, system=system) == expected
     for system in ({"parts": [5]}, {"parts": None}, object(), {"text": 5}):

@@ -10,6 +10,7 @@ what is sent: sections 3 and 5 to 9.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, chain, groupby
@@ -648,7 +649,13 @@ def check(messages: Any, format: str) -> list[Violation]:
     form = reader.format
     unpaired = _unpaired(outlines, form, places)
     found = [*form.flaws(history, facts), *_duplicates(outlines, form.merges, places), *unpaired]
+    found = [violation._replace(ids=tuple(map(_shown, violation.ids))) for violation in found]
     return sorted(found, key=lambda violation: (violation.index, CODES.index(violation.code)))
+
+
+def _shown(id: str) -> str:
+    """An id that UTF-8 can say: each half of a surrogate pair as U+FFFD."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", id)
 
 
 def _duplicates(outlines: Sequence[Outline], merges: bool, places: Sequence[int]) -> Iterator[Violation]:

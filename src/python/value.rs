@@ -317,9 +317,18 @@ impl<'py, 'n> Value for Object<'py, 'n> {
 
     fn shown(&self) -> String {
         static SHORTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let shown = SHORTEN
-            .import(self.value.py(), "backcut.errors", "shorten")
-            .and_then(|shorten| shorten.call1((&self.value,)));
+        let py = self.value.py();
+        // An enumeration that is a string is shown as that string.
+        let shown = if self.value.is_instance_of::<PyString>() {
+            let text = py.get_type::<PyString>();
+            text.call_method1(intern!(py, "__str__"), (&self.value,))
+        } else {
+            Ok(self.value.clone())
+        };
+        let shown = shown.and_then(|value| {
+            let shorten = SHORTEN.import(py, "backcut.errors", "shorten")?;
+            shorten.call1((value,))
+        });
         shown.map_or_else(|_| self.type_name(), |text| text.to_string())
     }
 }

@@ -1,4 +1,4 @@
-"""Bedrock Converse, from section 5 of the rules."""
+"""Bedrock Converse."""
 
 from __future__ import annotations
 

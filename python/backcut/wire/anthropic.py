@@ -96,8 +96,8 @@ def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     for place, block in enumerate(content):
         path: Path = ("content", place)
         pieces += _block(block, path, index, observations)
-        observations += readable(block) and get(block, "type") == "tool_result"
-    only_thinking = len(content) > 0 and all(readable(block) and get(block, "type") in _THINKING for block in content)
+        observations += readable(block) and text_in(block, "type") == "tool_result"
+    only_thinking = len(content) > 0 and all(readable(block) and text_in(block, "type") in _THINKING for block in content)
     return Facts(outline, tuple(pieces), only_thinking)
 
 
@@ -158,7 +158,7 @@ def _document(block: Any, path: Path) -> Iterator[Piece]:
         content = get(source, "content")
         yield from unknown_texts({"content": content}, (*path, "source"))
         for k, inner in enumerate(content if isinstance(content, (list, tuple)) else ()):
-            if readable(inner) and get(inner, "type") == "image":
+            if readable(inner) and text_in(inner, "type") == "image":
                 yield Piece((*path, "source", "content", k), media=image_of(inner))
     else:
         yield Piece(path, media=File())
@@ -180,7 +180,7 @@ def _observation(block: Any, path: Path, index: int, number: int) -> Iterator[Pi
             yield Piece(item, inner, observation=number, item=item)
         elif not readable(inner):
             raise FormatError(index, where(item), type(inner).__name__, "a string or a mapping")
-        elif get(inner, "type") in ("image", "document", "search_result") or not isinstance(get(inner, "text"), str):
+        elif text_in(inner, "type") in ("image", "document", "search_result") or not isinstance(get(inner, "text"), str):
             yield from _shown(inner, item, index)
         else:
             yield Piece((*item, "text"), get(inner, "text"), observation=number, item=item)
@@ -197,7 +197,7 @@ def _server_result(block: Any, path: Path) -> Iterator[Piece]:
         if isinstance(within, str):
             yield Piece(below, within)
         for inner, at_inner in _items(within, below):
-            yield from _document(inner, at_inner) if get(inner, "type") == "document" else _texts_in(inner, at_inner)
+            yield from _document(inner, at_inner) if text_in(inner, "type") == "document" else _texts_in(inner, at_inner)
 
 
 def _items(content: Any, path: Path) -> Iterator[tuple[Any, Path]]:
@@ -258,7 +258,7 @@ def _empty(message: Any, index: int, outline: Outline, *, is_last: bool) -> Iter
         yield Violation("missing_content", index, f"this {outline.role} message has no content", ())
     texts = [content] if isinstance(content, str) and content else []
     for block in _blocks(message):
-        text = block if isinstance(block, str) else get(block, "text") if get(block, "type") == "text" else None
+        text = block if isinstance(block, str) else get(block, "text") if text_in(block, "type") == "text" else None
         texts += [text] if isinstance(text, str) else []
     if not all(text.strip() for text in texts):
         yield Violation("blank_text", index, "a text is empty or white space", ())
@@ -272,7 +272,7 @@ def _may_instruct(outlines: Sequence[Outline], index: int) -> bool:
 
 
 def _misplaced(blocks: Sequence[Any], index: int, outline: Outline) -> Iterator[Violation]:
-    kinds = [text_in(block, "type") for block in blocks]
+    kinds = [text_in(block, "type") for block in blocks]  # a string has none
     mine = "assistant" if outline.role == "assistant" else "user"
     for kind in kinds:
         family = result_family(kind)

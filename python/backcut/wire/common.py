@@ -223,7 +223,9 @@ class Facts:
 
     @property
     def thinking(self) -> list[Path]:
-        """The blocks of signed thinking, in order."""
+        """The blocks of signed thinking, in order. The model alone thinks: nobody signs what stands in another's message."""
+        if self.outline.turn != "model":
+            return []
         return list(dict.fromkeys(piece.item for piece in self.pieces if piece.thinking and piece.item is not None))
 
 

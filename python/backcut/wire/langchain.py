@@ -231,7 +231,7 @@ def _block(turn: Turn, block: Any, path: Path, index: int, listed: bool) -> Iter
         return
     if not readable(block):
         raise FormatError(index, where(path), type(block).__name__, "a string or a mapping")
-    kind, text = get(block, "type"), get(block, "text")
+    kind, text = text_in(block, "type"), get(block, "text")
     own = (*path, "text")
     if (media := _media(block, kind)) is not None:
         yield Piece(path, media=media)

@@ -157,7 +157,7 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
         return
     if not readable(part):
         raise FormatError(index, where(path), type(part).__name__, "a string or a mapping")
-    kind, text = get(part, "type"), get(part, "text")
+    kind, text = text_in(part, "type"), get(part, "text")
     own = (*path, "text")
     if kind == "document" and readable(document := get(part, "document")):
         yield _document(document, (*path, "document"), index, observation, path)
@@ -260,6 +260,6 @@ def _flaws(message: Any, index: int, outline: Outline) -> Iterator[Violation]:
 
 
 def _is_text(part: Any) -> bool:
-    if isinstance(part, str) or get(part, "type") == "text":
+    if isinstance(part, str) or text_in(part, "type") == "text":
         return True
-    return get(part, "type") == "document" and readable(get(part, "document"))
+    return text_in(part, "type") == "document" and readable(get(part, "document"))

@@ -2,7 +2,7 @@
 
 use crate::error::Foreign;
 use crate::facts::{Family, Links, Turn};
-use crate::format::{Flaw, Marks, Seen, first_not_user, text_at};
+use crate::format::{Flaw, Marks, Seen, first_not_user, is_blank, text_at};
 use crate::value::{Key, Text, Value};
 
 use super::{Kind, kind};
@@ -51,8 +51,7 @@ pub(super) fn inspect<V: Value>(
     let (mut blank, mut behind_other, mut before_result) = (false, false, false);
     let (mut misplaced, mut without_id, mut compacted) = (false, false, false);
     let mut odd_ids = Vec::new();
-    for k in 0..content.list().unwrap_or(0) {
-        let Some(block) = content.item(k) else { break };
+    for block in (0..).map_while(|k| content.item(k)) {
         if let Some(text) = block.text() {
             blank |= is_blank(&text);
             behind_other = true;
@@ -153,10 +152,6 @@ fn misplaced_systems(seen: &[Seen]) -> impl Iterator<Item = (usize, Flaw)> {
         });
     let message = "a system message stands only in front of an assistant message or at the end";
     found.map(move |index| (index, Flaw::new("misplaced_system", message)))
-}
-
-fn is_blank<T: Text>(text: &T) -> bool {
-    text.as_str().trim().is_empty()
 }
 
 /// `^[a-zA-Z0-9_-]+$`

@@ -3,7 +3,7 @@
 use super::blocks;
 use crate::error::Foreign;
 use crate::facts::Turn;
-use crate::format::{Flaw, Marks, Seen, first_not_user, text_at};
+use crate::format::{Flaw, Marks, Seen, first_not_user, is_blank, text_at};
 use crate::value::{Key, Text, Value};
 
 /// The flaws of one message.
@@ -117,10 +117,6 @@ fn fails_silently<V: Value>(result: &V) -> Result<bool, Foreign> {
             || content.text().is_some_and(|text| text.chars() > 0)
     });
     Ok(fails && !says)
-}
-
-fn is_blank<T: Text>(text: &T) -> bool {
-    text.as_str().trim().is_empty()
 }
 
 /// `^[a-zA-Z0-9_.:-]{1,64}$`: the documented characters, and the dots and colons that models on Bedrock make and take.
