@@ -155,8 +155,8 @@ def _chat() -> list[Case]:
             wire,
             "duplicate_id",
             [task, call("a", "a"), result("a", "1"), result("a", "2"), so],
-            [0, call("a", "call_1_1"), result("call_1_1", "1"), 3, 4],
-            [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
+            [0, call("a", "call_1_1"), 2, result("call_1_1", "2"), 4],
+            [("made_id", 1, ("call_1_1",)), ("made_id", 3, ("call_1_1",))],
         ),
         Case(
             wire,
@@ -265,7 +265,7 @@ def _anthropic() -> list[Case]:
             wire,
             "duplicate_id",
             [task, call_a, call_a, asks(got, got), so],
-            [0, 1, model({**use, "id": "toolu_2_0"}), asks({**got, "tool_use_id": "toolu_2_0"}, got), 4],
+            [0, 1, model({**use, "id": "toolu_2_0"}), asks(got, {**got, "tool_use_id": "toolu_2_0"}), 4],
             [("made_id", 2, ("toolu_2_0",)), ("made_id", 3, ("toolu_2_0",))],
         ),
         Case(wire, "unanswered_call", [task, model(search, text), task], [0, model(text), 2], [("dropped_call", 1, ("srvtoolu_1",))]),
@@ -346,7 +346,7 @@ def _gemini() -> list[Case]:
             wire,
             "duplicate_id",
             [task, model(*call_a["parts"] * 2), asks(*result_a["parts"] * 2), so],
-            [0, model(*call_a["parts"], again), asks(answer, *result_a["parts"]), 3],
+            [0, model(*call_a["parts"], again), asks(*result_a["parts"], answer), 3],
             [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
         ),
     ]
@@ -441,7 +441,7 @@ def _bedrock() -> list[Case]:
             wire,
             "duplicate_id",
             [task, d.call("a", "a")[0], d.results("a", "a")[0], so],
-            [0, d.call("a", "call_1_1")[0], d.results("call_1_1", "a")[0], 3],
+            [0, d.call("a", "call_1_1")[0], d.results("a", "call_1_1")[0], 3],
             [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
         ),
         Case(
@@ -515,8 +515,8 @@ def _responses() -> list[Case]:
             wire,
             "duplicate_id",
             [task, call_a, call_a, result_a, result_a, so],
-            [0, 1, *d.call("call_2_0"), *d.results("call_2_0"), 4, 5],
-            [("made_id", 2, ("call_2_0",)), ("made_id", 3, ("call_2_0",))],
+            [0, 1, *d.call("call_2_0"), 3, *d.results("call_2_0"), 5],
+            [("made_id", 2, ("call_2_0",)), ("made_id", 4, ("call_2_0",))],
         ),
     ]
 
@@ -560,8 +560,8 @@ def _pi() -> list[Case]:
             wire,
             "duplicate_id",
             [task, *d.call("a", "a"), result_a, result_a, so],
-            [0, *d.call("a", "call_1_1"), *d.results("call_1_1"), 3, 4],
-            [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
+            [0, *d.call("a", "call_1_1"), 2, *d.results("call_1_1"), 4],
+            [("made_id", 1, ("call_1_1",)), ("made_id", 3, ("call_1_1",))],
         ),
     ]
 
@@ -629,8 +629,8 @@ def _langchain() -> list[Case]:
             wire,
             "duplicate_id",
             [task, *d.call("a", "a"), result_a, result_a, so],
-            [0, *d.call("a", "call_1_1"), *d.results("call_1_1"), 3, 4],
-            [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
+            [0, *d.call("a", "call_1_1"), 2, *d.results("call_1_1"), 4],
+            [("made_id", 1, ("call_1_1",)), ("made_id", 3, ("call_1_1",))],
         ),
     ]
 
@@ -661,7 +661,7 @@ def _pydantic_ai() -> list[Case]:
             wire,
             "duplicate_id",
             [task, *d.call("a", "a"), *d.results("a", "a"), so],
-            [0, *d.call("a", "call_1_1"), *d.results("call_1_1", "a"), 3],
+            [0, *d.call("a", "call_1_1"), *d.results("a", "call_1_1"), 3],
             [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
         ),
     ]

@@ -94,6 +94,7 @@ class _Work:
             away={at(result) for result in pairing.away},
             dead=[at(call) for call in pairing.dead],
         )
+        _first_come(outlines, pairing, self.wire.merges)
         return self.mender.paired([entry.message for entry in self.entries], outlines, pairing)
 
     def turn_end(self, outlines: Sequence[Outline], at: int) -> int:
@@ -199,6 +200,25 @@ def _ids(work: _Work) -> None:
         entry = work.entries[index]
         entry.message = work.mender.rename(entry.message, renamed)
         work.tell("made_id", entry.origin, "a call or a result got an id of its own", renamed.values())
+
+
+def _first_come(outlines: Sequence[Outline], pairing: Pairing, merges: bool) -> None:
+    """Calls of one turn that share an id are answered in their order, as nothing else tells them apart."""
+    sharing: dict[tuple[int, str, str], list[Place]] = {}
+    begin = 0
+    for index, outline in enumerate(outlines):
+        begin = begin if continues(outlines, index, merges) else index
+        for k, tie in enumerate(outline.ties):
+            if tie.kind == "call" and tie.id is not None:
+                sharing.setdefault((begin, tie.family, tie.id), []).append((index, k))
+    results = {call: result for result, call in pairing.answers.items()}
+    dead = set(pairing.dead)
+    for calls in sharing.values():
+        given = sorted(results[call] for call in calls if call in results)
+        pairing.answers.update(zip(given, calls, strict=False))
+        if 0 < len(given) < len(calls):
+            dead = dead.difference(calls[: len(given)]).union(calls[len(given) :])
+    pairing.dead = sorted(dead)
 
 
 def _new(prefix: str, index: int, k: int, used: set[str]) -> str:
