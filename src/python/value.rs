@@ -261,16 +261,29 @@ impl<'py, 'n> Value for Object<'py, 'n> {
     }
 
     fn only_entry(&self) -> Result<Option<(Self::Text, Self)>, Foreign> {
-        let is_one = match self.value.cast::<PyDict>() {
-            Ok(dict) => dict.len() == 1,
-            Err(_) => true,
-        };
-        let mut entries = if is_one { self.entries()? } else { Vec::new() };
+        if let Ok(dict) = self.value.cast::<PyDict>()
+            && (dict.len() != 1 || dict.is_exact_instance_of::<PyDict>())
+        {
+            let only = dict.iter().next().filter(|_| dict.len() == 1);
+            return Ok(match only {
+                Some((key, value)) => Some((Str(key.str()?), self.inner(value))),
+                None => None,
+            });
+        }
+        let mut entries = self.entries()?;
         Ok(if entries.len() == 1 {
             entries.pop()
         } else {
             None
         })
+    }
+
+    fn made_json(&self) -> Option<String> {
+        json::compact(&self.value)
+    }
+
+    fn json_chars(&self) -> Option<usize> {
+        json::chars(&self.value)
     }
 
     fn compact_json(&self) -> Result<Option<Str<'py>>, Foreign> {
