@@ -1,12 +1,14 @@
 //! `bedrock`: Bedrock Converse. `docs/formats/bedrock.md`.
 
 mod blocks;
+mod glance;
 mod inspect;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, role_of,
+    Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, has_any, misfit, notice_in, records,
+    role_of,
 };
 use crate::value::{Key, Value};
 
@@ -66,6 +68,14 @@ impl Wire for Bedrock {
         Ok(turn)
     }
 
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
+    }
+
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
         notice_in(message.get(Key::Content)?.as_ref(), notice, |block| {
             Ok(block.get(Key::Type)?.is_none())
@@ -87,12 +97,15 @@ impl Wire for Bedrock {
 }
 
 fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
-    let named = |name: &str| match name {
+    role_of(message, role_named, ROLES)
+}
+
+fn role_named(name: &str) -> Option<Role> {
+    match name {
         "user" => Some(Role::User),
         "assistant" => Some(Role::Assistant),
         _ => None,
-    };
-    role_of(message, named, ROLES)
+    }
 }
 
 const fn turn_of(role: Role, answers: bool) -> Turn {
@@ -106,7 +119,7 @@ const fn turn_of(role: Role, answers: bool) -> Turn {
 /// Whether a content holds a result.
 fn has_result<V: Value>(content: Option<&V>) -> Result<bool, Foreign> {
     for block in records(content) {
-        if block.get(Key::ToolResult)?.is_some() {
+        if has_any(&block, &[Key::ToolResult])? {
             return Ok(true);
         }
     }

@@ -1,12 +1,13 @@
 //! `gemini`: Google Gemini, contents and parts. `docs/formats/gemini.md`.
 
+mod glance;
 mod inspect;
 mod parts;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, role_of,
+    Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, misfit, notice_in, records, role_of,
 };
 use crate::value::{Key, Value};
 
@@ -49,6 +50,14 @@ impl Wire for Gemini {
         Ok(turn)
     }
 
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
+    }
+
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
         notice_in(message.get(Key::Parts)?.as_ref(), notice, |part| {
             Ok(part.get(Key::Type)?.is_none())
@@ -70,16 +79,17 @@ impl Wire for Gemini {
 }
 
 fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
-    let named = |name: &str| {
-        Some(match name {
-            "user" => Role::User,
-            "model" => Role::Model,
-            "function" => Role::Function,
-            "tool" => Role::Tool,
-            _ => return None,
-        })
-    };
-    role_of(message, named, ROLES)
+    role_of(message, role_named, ROLES)
+}
+
+fn role_named(name: &str) -> Option<Role> {
+    Some(match name {
+        "user" => Role::User,
+        "model" => Role::Model,
+        "function" => Role::Function,
+        "tool" => Role::Tool,
+        _ => return None,
+    })
 }
 
 const fn turn_of(role: Role, answers: bool) -> Turn {
@@ -115,7 +125,7 @@ fn read_parts<V: Value>(
 /// Whether a list of parts holds a result.
 fn has_response<V: Value>(parts: Option<&V>) -> Result<bool, Foreign> {
     for part in records(parts) {
-        if parts::response(&part)?.is_some() {
+        if parts::has_response(&part)? {
             return Ok(true);
         }
     }
