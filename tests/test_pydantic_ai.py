@@ -162,7 +162,7 @@ def test_size_of_a_response(parts: list[Any], chars_of_it: int, tokens: int) -> 
     [
         ("result", "result"),
         ({"output": "only"}, "only"),
-        ({1: "only"}, "only"),
+        ({1: "only"}, '{"1":"only"}'),
         ({"a": "x", "b": 1}, '{"a":"x","b":1}'),
         ({"a": 1}, '{"a":1}'),
         (["a", "é"], '["a","é"]'),
@@ -401,7 +401,7 @@ TEXT = "0123456789" * 5
     [
         (TEXT, CUT),
         ({"output": TEXT}, {"output": CUT}),
-        ({7: TEXT}, {7: CUT}),
+        ({7: TEXT}, '{"7":"\n… [truncated]'),
         ({"a": TEXT, "b": 1}, '{"a":"\n… [truncated]'),
         ([TEXT], '["0123\n… [truncated]'),
         ([TEXT, PICTURE_URL, "b"], [CUT, PICTURE_URL]),
