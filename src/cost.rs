@@ -13,7 +13,7 @@ use crate::error::Foreign;
 use crate::facts::Role;
 use crate::media::{Duration, ImageSize};
 use crate::tokens::Counter;
-use crate::value::Text;
+use crate::value::{Text, Value};
 
 /// Declares [`Figures`], its defaults and the names of its fields in one list.
 macro_rules! figures {
@@ -211,7 +211,7 @@ impl<'c, T: Text> Meter<'c, T> {
             self.bytes += text.bytes() as u64;
         }
         if let Some(counter) = self.counter {
-            self.tokens += match self.hopeless(text, chars) {
+            self.tokens += match self.hopeless(text, chars, 0) {
                 Some(tokens) => tokens,
                 None => counter.count(text)?,
             };
@@ -224,12 +224,34 @@ impl<'c, T: Text> Meter<'c, T> {
         let Some(counter) = self.counter else {
             return Ok(());
         };
-        let bytes = || (front.len() + text.bytes()) as u64;
-        self.tokens += match self.longest.map(|longest| (longest, bytes())) {
-            Some((longest, bytes)) if bytes > longest => bytes.div_ceil(LONGEST_TOKEN),
-            _ => counter.count_behind(front, text)?,
+        self.tokens += match self.hopeless(text, text.chars(), front.len() as u64) {
+            Some(tokens) => tokens,
+            None => counter.count_behind(front, text)?,
         };
         Ok(())
+    }
+
+    /// A text that was made of a value.
+    pub(crate) fn made(&mut self, text: &str) -> Result<(), Foreign> {
+        self.chars += text.chars().count() as u64;
+        if self.measure {
+            self.bytes += text.len() as u64;
+        }
+        if let Some(counter) = self.counter {
+            self.tokens += self.made_tokens(counter, text)?;
+        }
+        Ok(())
+    }
+
+    /// A value that is JSON, where nothing but its characters is wanted and they are had; whether it is so.
+    pub(crate) fn value<V: Value<Text = T>>(&mut self, value: &V) -> bool {
+        let chars = if self.wants_media() {
+            None
+        } else {
+            value.json_chars()
+        };
+        self.chars += chars.unwrap_or(0) as u64;
+        chars.is_some()
     }
 
     /// A text of which only a part is sent.
@@ -322,14 +344,14 @@ impl<'c, T: Text> Meter<'c, T> {
         }
     }
 
-    /// The least that a text costs which is too long to fit.
-    fn hopeless(&self, text: &T, chars: usize) -> Option<u64> {
+    /// The least that a text costs which is too long to fit; `front`: bytes in front of it.
+    fn hopeless(&self, text: &T, chars: usize, front: u64) -> Option<u64> {
         let longest = self.longest?;
         // A code point has at most four bytes: only a text that may be too long is measured.
-        if (chars as u64).saturating_mul(4) <= longest {
+        if (chars as u64).saturating_mul(4).saturating_add(front) <= longest {
             return None;
         }
-        let bytes = text.bytes() as u64;
+        let bytes = front + text.bytes() as u64;
         (bytes > longest).then(|| bytes.div_ceil(LONGEST_TOKEN))
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod bedrock;
 pub(crate) mod chat;
 mod detect;
 pub(crate) mod gemini;
+mod glance;
 mod json;
 pub(crate) mod langchain;
 mod media;
@@ -131,8 +132,8 @@ pub(crate) trait Wire {
     /// Reads a message: what it costs, its links, its shortened observations, its thinking.
     fn read<V: Value>(message: &V, sink: &mut Sink<'_, '_, V>) -> Result<Turn, ReadError>;
 
-    /// The turn and the characters of a message at a glance, its links into `links`, which comes empty; `None`, and nothing in
-    /// `links`, where it must be [`read`](Self::read). Asked only where nothing but characters is wanted.
+    /// The turn and the characters of a message at a glance, its links into `links`, which comes empty; `None` where it must be
+    /// [`read`](Self::read): what is in `links` then does not matter. Asked only where nothing but characters is wanted.
     fn glance<V: Value>(
         _message: &V,
         _how: Reading,
@@ -255,10 +256,7 @@ pub(crate) fn read<V: Value>(
 ) -> Result<Turn, ReadError> {
     let turn = ask!(format, W => W::read(message, sink))?;
     if sink.how.auto && !matches!(format, Format::OpenaiChat | Format::Pi | Format::Langchain) {
-        let content = message.get(Key::Content)?;
-        for part in records(content.as_ref()) {
-            refuse_foreign(&part, format)?;
-        }
+        refuse_other(message, format)?;
     }
     Ok(turn)
 }
@@ -271,7 +269,7 @@ fn refuse_foreign<V: Value>(part: &V, before: Format) -> Result<(), ReadError> {
     }
 }
 
-/// [`Wire::glance`].
+/// [`Wire::glance`]; where it gives `None`, nothing is in `links`.
 #[inline]
 pub(crate) fn glance<V: Value>(
     format: Format,
@@ -279,7 +277,11 @@ pub(crate) fn glance<V: Value>(
     how: Reading,
     links: &mut Links<V::Text>,
 ) -> Option<(Turn, u64)> {
-    ask!(format, W => W::glance(message, how, links))
+    let seen = ask!(format, W => W::glance(message, how, links));
+    if seen.is_none() {
+        links.clear();
+    }
+    seen
 }
 
 /// [`Wire::notice_place`].
@@ -426,6 +428,44 @@ pub(crate) fn string_at<V: Value>(
         .transpose()
 }
 
+/// What `meant` makes of the word under a key of a record.
+pub(crate) fn word_at<V: Value, R>(
+    record: &V,
+    key: Key,
+    meant: impl Fn(&str) -> Option<R>,
+) -> Result<Option<R>, Foreign> {
+    let (mut word, mut plain) = (None, true);
+    let looked = record.look(|at, value| {
+        if at == key {
+            let seen = |name: &str| {
+                word = meant(name);
+                Some(())
+            };
+            plain = value.word(seen).is_some() || value.is_null();
+        }
+        at != key
+    });
+    if looked && plain {
+        return Ok(word);
+    }
+    let value = record.get(key)?;
+    Ok(value
+        .as_ref()
+        .and_then(Value::word)
+        .as_deref()
+        .and_then(meant))
+}
+
+/// Whether a record has anything under one of these keys.
+pub(crate) fn has_any<V: Value>(record: &V, keys: &[Key]) -> Result<bool, Foreign> {
+    let mut has = false;
+    let looked = record.look(|key, value| {
+        has = keys.contains(&key) && !value.is_null();
+        !has
+    });
+    Ok(has || (!looked && first_of(record, keys)?.is_some()))
+}
+
 /// The id under a key: an empty one is none, and so is what is no text.
 pub(crate) fn id_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
     Ok(text_at(record, key)?.filter(|id| id.chars() > 0))
@@ -466,6 +506,32 @@ pub(crate) fn text_or_json<V: Value>(
             ReadError::Misfit(misfit(path(), Some(value), "a string or a JSON value"))
         }),
     }
+}
+
+/// Meters a value that may be any JSON, as [`text_or_json`] makes a text of it.
+pub(crate) fn meter_value<V: Value>(
+    value: &V,
+    path: impl Fn() -> String,
+    meter: &mut Meter<'_, V::Text>,
+) -> Result<(), ReadError> {
+    meter_value_or(value, meter, || text_or_json(value, path))
+}
+
+/// The same where `text` makes a text of a value whose JSON is not plain.
+pub(crate) fn meter_value_or<V: Value>(
+    value: &V,
+    meter: &mut Meter<'_, V::Text>,
+    text: impl FnOnce() -> Result<V::Text, ReadError>,
+) -> Result<(), ReadError> {
+    if let Some(text) = value.text() {
+        meter.text(&text)?;
+    } else if !meter.value(value) {
+        match value.made_json() {
+            Some(json) => meter.made(&json)?,
+            None => meter.text(&text()?)?,
+        }
+    }
+    Ok(())
 }
 
 pub(crate) const STRING_OR_NULL: &str = "a string or null";
@@ -519,20 +585,17 @@ pub(crate) fn role_of<V: Value>(
         .ok_or_else(|| wrong_word(Key::Role, value.as_ref(), expected))
 }
 
-/// Refuses a part that another format has, where nobody said which format it is. Chat Completions tells by its calls and
-/// results, whatever stands beside them.
-pub(crate) fn refuse_other<V: Value>(
-    message: &V,
-    how: Reading,
-    before: Format,
-) -> Result<(), ReadError> {
-    if !how.auto || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some() {
+/// Refuses a message with a part that another format has. Chat Completions tells by its calls and results, whatever stands
+/// beside them.
+fn refuse_other<V: Value>(message: &V, before: Format) -> Result<(), ReadError> {
+    let role = text_at(message, Key::Role)?;
+    if role.is_some_and(|role| matches!(role.as_str().as_ref(), "tool" | "function"))
+        || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some()
+    {
         return Ok(());
     }
     for part in records(message.get(Key::Content)?.as_ref()) {
-        if let Some(looks) = detect::by_part(&part)?.filter(|&looks| looks != before) {
-            return Err(ReadError::LooksLike(Between { looks, before }));
-        }
+        refuse_foreign(&part, before)?;
     }
     Ok(())
 }

@@ -278,7 +278,7 @@ pub trait Value: Clone {
     /// What the caller's own object raised.
     fn entries(&self) -> Result<Vec<(Self::Text, Self)>, Foreign>;
 
-    /// Name and value of a mapping that has one entry alone.
+    /// Name and value of a mapping that has one entry alone, whose name is a text.
     ///
     /// # Errors
     /// What the caller's own object raised.
@@ -296,6 +296,16 @@ pub trait Value: Clone {
     /// # Errors
     /// What the caller's own object raised.
     fn compact_json(&self) -> Result<Option<Self::Text>, Foreign>;
+
+    /// The same where it is made without the source's help; `None` where the source is to be asked.
+    fn made_json(&self) -> Option<String> {
+        None
+    }
+
+    /// Characters of [`compact_json`](Self::compact_json), where they are had without making it; nobody else's code runs.
+    fn json_chars(&self) -> Option<usize> {
+        None
+    }
 
     /// What pydantic-ai sends of a value that is no text: its JSON, where classes have one too; of a value whose JSON is a string,
     /// that string. `None` where there is none.

@@ -175,6 +175,35 @@ def test_thinking_that_is_a_list_in_an_unknown_part(engine: Any) -> None:
 
 
 @each_engine
+def test_a_result_under_a_name_that_is_no_text(engine: Any) -> None:
+    """It is JSON like any other, since JSON has other names than Python."""
+    for form, result in (
+        ("gemini", {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {1: "12345"}}}]}),
+        ("bedrock", {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [{"json": {1: "12345"}}]}}]}),
+        ("pydantic-ai", {"kind": "request", "parts": [{"part_kind": "tool-return", "tool_name": "f", "content": {1: "12345"}}]}),
+    ):
+        window = engine_window(engine, {"format": form, "max_chars": 100})
+        assert window.plan([result], None, None).report.chars_sent == len('{"1":"12345"}'), form
+
+
+@each_engine
+def test_calls_tell_the_format_whatever_stands_beside_them(engine: Any) -> None:
+    first = {"role": "user", "content": [{"type": "input_text", "text": "x"}]}
+    part = {"type": "thinking", "thinking": "x"}
+    assert codes(engine, [first, {"type": "odd", "content": [part], "tool_calls": []}], "auto") == []
+    with pytest.raises(backcut.OptionError, match="anthropic"):
+        engine.check([first, {"role": "user", "content": [part]}], "auto")
+
+
+@each_engine
+@pytest.mark.parametrize(("place", "found"), [([None], "NoneType"), ([], "list"), (None, "nothing"), (["x", 5], "int"), (["x"], "'x'")])
+def test_a_class_of_langchain_that_is_none(engine: Any, place: Any, found: str) -> None:
+    with pytest.raises(backcut.FormatError) as error:
+        engine.check([{"lc": 1, "id": place, "kwargs": {}}], "langchain")
+    assert (error.value.path, error.value.found) == ("id", found)
+
+
+@each_engine
 def test_nobody_signs_what_stands_in_a_message_of_the_users(engine: Any) -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "Eq=="}
     history = [

@@ -1,12 +1,13 @@
 //! `anthropic`: Anthropic Messages. `docs/formats/anthropic.md`.
 
 mod blocks;
+mod glance;
 mod inspect;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, Seen, Sink, Wire, id_at, misfit, no_message, records, wrong_word,
+    Flaw, Marks, Reading, Seen, Sink, Wire, id_at, misfit, no_message, records, word_at, wrong_word,
 };
 use crate::value::{Key, Lent, Text, Value};
 
@@ -66,6 +67,14 @@ impl Wire for Anthropic {
         }
         sink.has_parts(len);
         Ok(turn)
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
     }
 
     fn inspect<V: Value>(
@@ -160,11 +169,7 @@ fn is_text_block(kind: &str) -> bool {
 
 /// What a block calls or answers, if it does.
 fn kind<V: Value>(block: &V) -> Result<Option<Kind>, Foreign> {
-    let kind = block.get(Key::Type)?;
-    Ok(kind
-        .as_ref()
-        .and_then(Value::word)
-        .and_then(|kind| Kind::of(&kind)))
+    word_at(block, Key::Type, Kind::of)
 }
 
 /// The tie of a block into `links`, where it stands on the side that gives it.

@@ -1,12 +1,13 @@
 //! `bedrock`: Bedrock Converse. `docs/formats/bedrock.md`.
 
 mod blocks;
+mod glance;
 mod inspect;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Format, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, refuse_other,
+    Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, has_any, misfit, notice_in, records,
     role_of,
 };
 use crate::value::{Key, Value};
@@ -64,8 +65,15 @@ impl Wire for Bedrock {
         }
         // Roles must alternate, and a mark of the cache alone is no content.
         sink.has_parts_and_stays(len - marks);
-        refuse_other(message, sink.how, Format::Bedrock)?;
         Ok(turn)
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
     }
 
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
@@ -89,12 +97,15 @@ impl Wire for Bedrock {
 }
 
 fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
-    let named = |name: &str| match name {
+    role_of(message, role_named, ROLES)
+}
+
+fn role_named(name: &str) -> Option<Role> {
+    match name {
         "user" => Some(Role::User),
         "assistant" => Some(Role::Assistant),
         _ => None,
-    };
-    role_of(message, named, ROLES)
+    }
 }
 
 const fn turn_of(role: Role, answers: bool) -> Turn {
@@ -108,7 +119,7 @@ const fn turn_of(role: Role, answers: bool) -> Turn {
 /// Whether a content holds a result.
 fn has_result<V: Value>(content: Option<&V>) -> Result<bool, Foreign> {
     for block in records(content) {
-        if block.get(Key::ToolResult)?.is_some() {
+        if has_any(&block, &[Key::ToolResult])? {
             return Ok(true);
         }
     }

@@ -1,13 +1,13 @@
 //! `gemini`: Google Gemini, contents and parts. `docs/formats/gemini.md`.
 
+mod glance;
 mod inspect;
 mod parts;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Format, Marks, NoticePlace, Seen, Sink, Wire, misfit, notice_in, records, refuse_other,
-    role_of,
+    Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, misfit, notice_in, records, role_of,
 };
 use crate::value::{Key, Value};
 
@@ -47,10 +47,15 @@ impl Wire for Gemini {
             Some(parts) => read_parts(&parts, role, sink)?,
             None => turn_of(role, false),
         };
-        if !matches!(role, Role::Function | Role::Tool) {
-            refuse_other(message, sink.how, Format::Gemini)?;
-        }
         Ok(turn)
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
     }
 
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
@@ -74,16 +79,17 @@ impl Wire for Gemini {
 }
 
 fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
-    let named = |name: &str| {
-        Some(match name {
-            "user" => Role::User,
-            "model" => Role::Model,
-            "function" => Role::Function,
-            "tool" => Role::Tool,
-            _ => return None,
-        })
-    };
-    role_of(message, named, ROLES)
+    role_of(message, role_named, ROLES)
+}
+
+fn role_named(name: &str) -> Option<Role> {
+    Some(match name {
+        "user" => Role::User,
+        "model" => Role::Model,
+        "function" => Role::Function,
+        "tool" => Role::Tool,
+        _ => return None,
+    })
 }
 
 const fn turn_of(role: Role, answers: bool) -> Turn {
@@ -119,7 +125,7 @@ fn read_parts<V: Value>(
 /// Whether a list of parts holds a result.
 fn has_response<V: Value>(parts: Option<&V>) -> Result<bool, Foreign> {
     for part in records(parts) {
-        if parts::response(&part)?.is_some() {
+        if parts::has_response(&part)? {
             return Ok(true);
         }
     }

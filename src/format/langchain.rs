@@ -2,12 +2,13 @@
 
 mod blocks;
 mod calls;
+mod glance;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, notice_in,
-    string, text_at, wrong_word_at,
+    Flaw, Marks, NoticePlace, Reading, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message,
+    notice_in, string, text_at, wrong_word_at,
 };
 use crate::plan::{Path, Step};
 use crate::value::{Key, Text, Value};
@@ -51,6 +52,7 @@ impl Wire for Langchain {
                 blocks::said(&found, calls.is_some(), sink)?;
                 if let Some(calls) = calls {
                     calls.read(&found, sink.meter)?;
+                    calls.link(&mut sink.links.calls)?;
                 }
             }
             _ => blocks::said(&found, false, sink)?,
@@ -67,8 +69,18 @@ impl Wire for Langchain {
         {
             string(&id, || found.at("tool_call_id"), STRING_OR_NULL)?;
         }
-        link(&found, sink.links)?;
+        if found.turn() != Turn::Model {
+            link(&found, sink.links)?;
+        }
         Ok(found.turn())
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
     }
 
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
@@ -144,6 +156,7 @@ impl<V> Found<V> {
 }
 
 /// What a message is, by its type, its role or the name of its class.
+#[derive(Clone, Copy)]
 enum Kind {
     Is(Role),
     /// Its role says what it is.
@@ -179,9 +192,9 @@ fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
     if !message.is_record() {
         return Err(no_message(message));
     }
-    let mut fields = [const { None }; 3];
-    message.fields(&[Key::Type, Key::Role, Key::Lc], &mut fields)?;
-    let [kind, role, lc] = &fields;
+    let mut fields = [const { None }; 4];
+    message.fields(&[Key::Type, Key::Role, Key::Lc, Key::Content], &mut fields)?;
+    let [kind, role, lc, content] = &fields;
     if lc.is_some() {
         return constructed(message);
     }
@@ -193,10 +206,9 @@ fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
         },
         None => return Err(wrong_word_at("type", kind.as_ref(), KINDS)),
     };
-    let data = if message.get(Key::Content)?.is_none() {
-        message.get(Key::Data)?.filter(Value::is_record)
-    } else {
-        None
+    let data = match content {
+        Some(_) => None,
+        None => message.get(Key::Data)?.filter(Value::is_record),
     };
     let under = data.is_some().then_some(Key::Data);
     let record = data.unwrap_or_else(|| message.clone());

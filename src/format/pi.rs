@@ -1,12 +1,13 @@
 //! `pi`: messages of Pi and `OpenClaw`, bare or as the entries of a session's log. `docs/formats/pi.md`.
 
 mod blocks;
+mod glance;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Sink, Wire, id_at, misfit, no_message, notice_in, records, text_at,
-    wrong_word_at,
+    Flaw, Marks, NoticePlace, Reading, Sink, Wire, id_at, misfit, no_message, notice_in, records,
+    text_at, wrong_word_at,
 };
 use crate::value::{Key, Text, Value};
 
@@ -44,6 +45,14 @@ impl Wire for Pi {
         let found = find(message)?;
         blocks::read(&found, sink)?;
         Ok(found.kind.turn())
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
     }
 
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {

@@ -1,5 +1,6 @@
 //! `pydantic-ai`: `ModelRequest` and `ModelResponse`, as objects or as their JSON. `docs/formats/pydantic-ai.md`.
 
+mod glance;
 mod inspect;
 mod media;
 mod parts;
@@ -7,7 +8,8 @@ mod parts;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
-    Flaw, Lead, Marks, NoticePlace, Seen, Sink, Wire, id_at, misfit, notice_in, records, wrong_word,
+    Flaw, Lead, Marks, NoticePlace, Reading, Seen, Sink, Wire, id_at, misfit, notice_in, records,
+    wrong_word,
 };
 use crate::plan::{PartCut, to};
 use crate::value::{Key, Value};
@@ -74,6 +76,14 @@ impl Wire for PydanticAi {
         }
         sink.has_parts(len);
         Ok(turn)
+    }
+
+    fn glance<V: Value>(
+        message: &V,
+        how: Reading,
+        links: &mut Links<V::Text>,
+    ) -> Option<(Turn, u64)> {
+        glance::glance(message, how, links)
     }
 
     fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
@@ -167,26 +177,32 @@ enum Kind {
     Other,
 }
 
+impl Kind {
+    fn of(name: &str) -> Self {
+        match name {
+            "system-prompt" => Self::System,
+            "user-prompt" => Self::Prompt,
+            "tool-return" => Self::Return,
+            "retry-prompt" => Self::Retry,
+            "retry-feedback" => Self::Feedback,
+            "text" => Self::Text,
+            "thinking" => Self::Thinking,
+            "tool-call" => Self::Call,
+            "builtin-tool-call" => Self::ServerCall,
+            "builtin-tool-return" => Self::ServerReturn,
+            "file" => Self::File,
+            "speech" => Self::Speech,
+            "compaction" => Self::Compaction,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// The kind of a part.
 fn kind<V: Value>(part: &V) -> Result<Kind, Foreign> {
     let kind = part.get(Key::PartKind)?;
     let kind = kind.as_ref().and_then(Value::word);
-    Ok(match kind.as_deref() {
-        Some("system-prompt") => Kind::System,
-        Some("user-prompt") => Kind::Prompt,
-        Some("tool-return") => Kind::Return,
-        Some("retry-prompt") => Kind::Retry,
-        Some("retry-feedback") => Kind::Feedback,
-        Some("text") => Kind::Text,
-        Some("thinking") => Kind::Thinking,
-        Some("tool-call") => Kind::Call,
-        Some("builtin-tool-call") => Kind::ServerCall,
-        Some("builtin-tool-return") => Kind::ServerReturn,
-        Some("file") => Kind::File,
-        Some("speech") => Kind::Speech,
-        Some("compaction") => Kind::Compaction,
-        _ => Kind::Other,
-    })
+    Ok(kind.map_or(Kind::Other, |kind| Kind::of(&kind)))
 }
 
 /// Whether a part instructs.

@@ -6,6 +6,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use super::names::walk;
+
 /// Deeper values are left to `json.dumps`, which knows how deep is too deep.
 const DEEPEST: usize = 64;
 
@@ -13,24 +15,130 @@ const DEEPEST: usize = 64;
 ///
 /// Measured: half of the time of reading a history of Anthropic's was spent in `json.dumps`; this takes a tenth of that.
 pub(super) fn compact(value: &Bound<'_, PyAny>) -> Option<String> {
-    let mut json = String::with_capacity(128);
+    let mut json = Vec::with_capacity(256);
     write(value, &mut json, 0)?;
-    Some(json)
+    String::from_utf8(json).ok()
 }
 
-fn write(value: &Bound<'_, PyAny>, json: &mut String, depth: usize) -> Option<()> {
+/// Characters of what [`compact`] writes, without writing it; `None` where the value is not plain. O(size).
+pub(super) fn chars(value: &Bound<'_, PyAny>) -> Option<usize> {
+    if let Some(chars) = leaf(value.as_borrowed()) {
+        return Some(chars);
+    }
+    // A dict is not looked at while another one is.
+    let mut inner = Vec::new();
+    let mut sum = held(value, 0, &mut inner)?;
+    while let Some((value, depth)) = inner.pop() {
+        sum += held(&value, depth, &mut inner)?;
+    }
+    Some(sum)
+}
+
+/// Values that were found in others, and how deep.
+type Inner<'py> = Vec<(Bound<'py, PyAny>, usize)>;
+
+/// Characters of a value without those of what it holds and is no [`leaf`], which goes to `inner`.
+fn held<'py>(value: &Bound<'py, PyAny>, depth: usize, inner: &mut Inner<'py>) -> Option<usize> {
+    if let Ok(number) = value.cast_exact::<PyFloat>() {
+        let is_finite = number.value().is_finite();
+        return number.repr().ok().filter(|_| is_finite)?.len().ok();
+    }
+    if depth == DEEPEST {
+        return None;
+    }
+    let (mut sum, mut len, mut plain) = (2, 0_usize, true);
+    let mut add = |value: Borrowed<'_, 'py, PyAny>| {
+        len += 1;
+        match leaf(value) {
+            Some(chars) => sum += chars,
+            None => inner.push((value.to_owned(), depth + 1)),
+        }
+    };
+    let mut names = 0;
+    if let Ok(dict) = value.cast_exact::<PyDict>() {
+        walk(dict, |name, value| {
+            let name = name
+                .cast_exact::<PyString>()
+                .ok()
+                .and_then(|it| quoted(&it));
+            plain = name.is_some();
+            names += name.unwrap_or(0) + 1;
+            add(value);
+            plain
+        });
+    } else if let Ok(list) = value.cast_exact::<PyList>() {
+        list.iter().for_each(|item| add(item.as_borrowed()));
+    } else if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+        tuple.iter_borrowed().for_each(add);
+    } else {
+        return None;
+    }
+    plain.then(|| sum + names + len.saturating_sub(1))
+}
+
+/// Characters of what holds nothing and is had without making anything; `None` of all else.
+#[inline]
+fn leaf(value: Borrowed<'_, '_, PyAny>) -> Option<usize> {
+    if let Ok(text) = value.cast_exact::<PyString>() {
+        quoted(&text)
+    } else if value.is_none() {
+        Some(4)
+    } else if let Ok(flag) = value.cast_exact::<PyBool>() {
+        Some(if flag.is_true() { 4 } else { 5 })
+    } else if let Ok(number) = value.cast_exact::<PyInt>() {
+        let number: i64 = number.extract().ok()?;
+        let digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+        Some(digits as usize + usize::from(number < 0))
+    } else {
+        None
+    }
+}
+
+/// Characters of a text in quotes.
+fn quoted(text: &Bound<'_, PyString>) -> Option<usize> {
+    let escapes = escapes(text.to_str().ok()?.as_bytes());
+    Some(text.len().ok()? + 2 + escapes)
+}
+
+/// Characters that escapes add to a text. By blocks of a known size, of which a compiler makes a few instructions each.
+fn escapes(bytes: &[u8]) -> usize {
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let (pieces, rest) = rest.as_chunks::<16>();
+    let mut last = [b' '; 16];
+    last[..rest.len()].copy_from_slice(rest);
+    blocks.iter().map(added).sum::<usize>() + pieces.iter().map(added).sum::<usize>() + added(&last)
+}
+
+#[inline]
+fn added<const N: usize>(block: &[u8; N]) -> usize {
+    let escaped: u8 = block.iter().map(|&byte| u8::from(is_escaped(byte))).sum();
+    if escaped == 0 {
+        return 0;
+    }
+    let wide: u8 = block.iter().map(|&byte| u8::from(is_wide(byte))).sum();
+    usize::from(escaped) + 4 * usize::from(wide)
+}
+
+/// Whether the escape of a byte has six characters rather than two: control characters but for `\b \t \n \f \r`.
+const fn is_wide(byte: u8) -> bool {
+    byte < 0x08 || byte == 0x0b || byte.wrapping_sub(0x0e) < 0x12
+}
+
+fn write(value: &Bound<'_, PyAny>, json: &mut Vec<u8>, depth: usize) -> Option<()> {
     if let Ok(text) = value.cast_exact::<PyString>() {
         quote(text.to_str().ok()?, json);
     } else if value.is_none() {
-        json.push_str("null");
+        json.extend_from_slice(b"null");
     } else if let Ok(flag) = value.cast_exact::<PyBool>() {
-        json.push_str(if flag.is_true() { "true" } else { "false" });
+        let word: &[u8] = if flag.is_true() { b"true" } else { b"false" };
+        json.extend_from_slice(word);
     } else if let Ok(number) = value.cast_exact::<PyInt>() {
         let number: i64 = number.extract().ok()?;
-        json.push_str(number.to_string().as_str());
+        json.extend_from_slice(number.to_string().as_bytes());
     } else if let Ok(number) = value.cast_exact::<PyFloat>() {
         let is_finite = number.value().is_finite();
-        json.push_str(number.repr().ok().filter(|_| is_finite)?.to_str().ok()?);
+        let number = number.repr().ok().filter(|_| is_finite)?;
+        json.extend_from_slice(number.to_str().ok()?.as_bytes());
     } else if depth == DEEPEST {
         return None;
     } else if let Ok(dict) = value.cast_exact::<PyDict>() {
@@ -45,89 +153,101 @@ fn write(value: &Bound<'_, PyAny>, json: &mut String, depth: usize) -> Option<()
     Some(())
 }
 
-fn entries(dict: &Bound<'_, PyDict>, json: &mut String, depth: usize) -> Option<()> {
-    json.push('{');
+fn entries(dict: &Bound<'_, PyDict>, json: &mut Vec<u8>, depth: usize) -> Option<()> {
+    json.push(b'{');
     for (k, (key, value)) in dict.iter().enumerate() {
         if k > 0 {
-            json.push(',');
+            json.push(b',');
         }
         quote(key.cast_exact::<PyString>().ok()?.to_str().ok()?, json);
-        json.push(':');
+        json.push(b':');
         write(&value, json, depth)?;
     }
-    json.push('}');
+    json.push(b'}');
     Some(())
 }
 
 fn items<'py>(
     values: impl Iterator<Item = Bound<'py, PyAny>>,
-    json: &mut String,
+    json: &mut Vec<u8>,
     depth: usize,
 ) -> Option<()> {
-    json.push('[');
+    json.push(b'[');
     for (k, value) in values.enumerate() {
         if k > 0 {
-            json.push(',');
+            json.push(b',');
         }
         write(&value, json, depth)?;
     }
-    json.push(']');
+    json.push(b']');
     Some(())
-}
-
-/// The first byte that has to be escaped. Eight at once: one by one they cost more than all else of a text.
-fn first_escaped(bytes: &[u8]) -> Option<usize> {
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (k, word) in words.iter().enumerate() {
-        if has_escaped(u64::from_le_bytes(*word))
-            && let Some(at) = word.iter().position(|&byte| is_escaped(byte))
-        {
-            return Some(8 * k + at);
-        }
-    }
-    let at = rest.iter().position(|&byte| is_escaped(byte))?;
-    Some(8 * words.len() + at)
 }
 
 const fn is_escaped(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
-/// Whether one of eight bytes has to be escaped, by the ways to find a byte below n, or a zero byte, in a word (S. E. Anderson,
-/// "Bit Twiddling Hacks").
-const fn has_escaped(word: u64) -> bool {
+/// The first of eight bytes that has to be escaped, by the ways to find a byte below n, or a zero byte, in a word (S. E.
+/// Anderson, "Bit Twiddling Hacks"). Eight at once: one by one they cost more than all else of a text.
+const fn first_escaped(word: [u8; 8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(word);
     let quotes = word ^ (ONES * b'"' as u64);
     let slashes = word ^ (ONES * b'\\' as u64);
     let below = word.wrapping_sub(ONES * b' ' as u64) & !word;
     let quotes = quotes.wrapping_sub(ONES) & !quotes;
     let slashes = slashes.wrapping_sub(ONES) & !slashes;
-    (below | quotes | slashes) & HIGH != 0
+    // Behind the first byte that is found, others may be marked by mistake.
+    match (below | quotes | slashes) & HIGH {
+        0 => None,
+        found => Some(found.trailing_zeros() as usize / 8),
+    }
 }
 
-/// Writes a text in quotes: escapes are those of the `json` module.
-fn quote(text: &str, json: &mut String) {
-    json.push('"');
-    let mut rest = text;
-    while let Some(at) = first_escaped(rest.as_bytes()) {
-        json.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'"' => json.push_str("\\\""),
-            b'\\' => json.push_str("\\\\"),
-            b'\n' => json.push_str("\\n"),
-            b'\r' => json.push_str("\\r"),
-            b'\t' => json.push_str("\\t"),
-            0x08 => json.push_str("\\b"),
-            0x0c => json.push_str("\\f"),
-            byte => {
-                json.push_str("\\u00");
-                json.push(char::from(b'0' + (byte >> 4)));
-                json.push(char::from(b"0123456789abcdef"[usize::from(byte & 15)]));
+/// Writes a text in quotes: escapes are those of the `json` module. Eight bytes are taken over before anything in them is found,
+/// which costs less than to copy just so many.
+fn quote(text: &str, json: &mut Vec<u8>) {
+    json.push(b'"');
+    let mut rest = text.as_bytes();
+    json.reserve(rest.len() + 16);
+    while let Some((&word, behind)) = rest.split_first_chunk::<8>() {
+        let len = json.len();
+        json.extend_from_slice(&word);
+        rest = match first_escaped(word) {
+            None => behind,
+            Some(ahead) => {
+                json.truncate(len + ahead);
+                escape(word[ahead], json);
+                &rest[ahead + 1..]
             }
-        }
-        rest = &rest[at + 1..];
+        };
     }
-    json.push_str(rest);
-    json.push('"');
+    for &byte in rest {
+        if is_escaped(byte) {
+            escape(byte, json);
+        } else {
+            json.push(byte);
+        }
+    }
+    json.push(b'"');
+}
+
+#[inline]
+fn escape(byte: u8, json: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => {
+            json.extend_from_slice(b"\\u00");
+            json.push(b'0' + (byte >> 4));
+            json.push(b"0123456789abcdef"[usize::from(byte & 15)]);
+            return;
+        }
+    };
+    json.extend_from_slice(&[b'\\', short]);
 }

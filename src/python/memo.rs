@@ -5,6 +5,7 @@
 //! what is bounded is the memory that they and their places take. Two generations: when the young one is full the old one goes.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -23,10 +24,13 @@ const SHARDS: usize = 8;
 /// What a text takes beside its object: its place in a table that is at worst 7/16 full, and what an allocator rounds up.
 const PLACE: usize = (size_of::<(MemoKey, Entry)>() + 1) * 16 / 7 + 16;
 
+/// The variant of a text that was made for the count.
+const MADE: u64 = 2;
+
 /// What is remembered of a text: its count, or the count of what a cut leaves of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct MemoKey {
-    hash: isize,
+    hash: u64,
     variant: u64,
 }
 
@@ -96,30 +100,38 @@ impl Memo {
     /// The key of a text under a variant; 0 is the text itself.
     pub(super) fn key(text: &Bound<'_, PyString>, variant: u64) -> PyResult<MemoKey> {
         Ok(MemoKey {
-            hash: text.hash()?,
+            hash: text.hash()?.cast_unsigned() as u64,
             variant,
         })
     }
 
+    /// The key of a text that was made for the count: another hash, which is had without a Python string. No variant of a cut is
+    /// even.
+    pub(super) fn key_of_made(text: &str) -> MemoKey {
+        MemoKey {
+            hash: FxBuildHasher.hash_one(text),
+            variant: MADE,
+        }
+    }
+
     fn shard(&self, key: MemoKey) -> MutexGuard<'_, Shard> {
-        locked(&self.shards[key.hash.unsigned_abs() % SHARDS])
+        let shard = usize::try_from(key.hash % SHARDS as u64).unwrap_or(0);
+        locked(&self.shards[shard])
     }
 
     /// The count of a text that was remembered. O(1) for the same object, else O(chars) to compare.
     pub(super) fn get(&self, text: &Bound<'_, PyString>, key: MemoKey) -> Option<u64> {
         let py = text.py();
-        let same = |entry: &&Entry| {
-            entry.text.is(text) || text.as_any().eq(entry.text.bind(py)).unwrap_or(false)
-        };
-        let mut shard = self.shard(key);
-        if let Some(entry) = shard.young.entries.get(&key).filter(same) {
-            return Some(entry.tokens);
-        }
-        let tokens = shard.old.entries.get(&key).filter(same)?.tokens;
-        // Still in use: it moves to the young ones.
-        let entry = shard.old.entries.remove(&key)?;
-        shard.insert(key, entry, weight(text));
-        Some(tokens)
+        self.shard(key).get(py, key, |known| {
+            known.is(text) || text.as_any().eq(known.bind(py)).unwrap_or(false)
+        })
+    }
+
+    /// The same of a text that was made for the count.
+    pub(super) fn get_made(&self, py: Python<'_>, text: &str, key: MemoKey) -> Option<u64> {
+        self.shard(key).get(py, key, |known| {
+            known.bind(py).to_str().is_ok_and(|known| known == text)
+        })
     }
 
     /// Remembers a count.
@@ -155,6 +167,24 @@ fn weight(text: &Bound<'_, PyString>) -> usize {
 }
 
 impl Shard {
+    fn get(
+        &mut self,
+        py: Python<'_>,
+        key: MemoKey,
+        same: impl Fn(&Py<PyString>) -> bool,
+    ) -> Option<u64> {
+        let same = |entry: &&Entry| same(&entry.text);
+        if let Some(entry) = self.young.entries.get(&key).filter(same) {
+            return Some(entry.tokens);
+        }
+        let tokens = self.old.entries.get(&key).filter(same)?.tokens;
+        // Still in use: it moves to the young ones.
+        let entry = self.old.entries.remove(&key)?;
+        let weight = weight(entry.text.bind(py));
+        self.insert(key, entry, weight);
+        Some(tokens)
+    }
+
     /// A text that comes twice, from two threads at once, weighs twice: rather too much than too little.
     fn insert(&mut self, key: MemoKey, entry: Entry, weight: usize) {
         let share = share();

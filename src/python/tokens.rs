@@ -398,7 +398,14 @@ impl<'py> Counter<Str<'py>> for Counting<'_> {
 
     fn count_str(&self, text: &str) -> Result<u64, Foreign> {
         Python::attach(|py| {
-            Ok(self.text(&Str(PyString::new(py, text)), 0, |text| Ok(text.clone()))?)
+            let (memo, key) = (&self.tokenizer.memo, Memo::key_of_made(text));
+            if let Some(tokens) = memo.get_made(py, text, key) {
+                return Ok(tokens);
+            }
+            let text = Str(PyString::new(py, text));
+            let tokens = self.text(&text, 0, |text| Ok(text.clone()))?;
+            memo.put(&text.0, key, tokens);
+            Ok(tokens)
         })
     }
 

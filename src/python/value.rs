@@ -261,16 +261,31 @@ impl<'py, 'n> Value for Object<'py, 'n> {
     }
 
     fn only_entry(&self) -> Result<Option<(Self::Text, Self)>, Foreign> {
-        let is_one = match self.value.cast::<PyDict>() {
-            Ok(dict) => dict.len() == 1,
-            Err(_) => true,
-        };
-        let mut entries = if is_one { self.entries()? } else { Vec::new() };
-        Ok(if entries.len() == 1 {
-            entries.pop()
+        let (key, value) = if let Ok(dict) = self.value.cast_exact::<PyDict>() {
+            match dict.iter().next().filter(|_| dict.len() == 1) {
+                Some(entry) => entry,
+                None => return Ok(None),
+            }
+        } else if let Ok(mapping) = self.value.cast::<PyMapping>() {
+            let items = mapping.items()?;
+            if items.len() != 1 {
+                return Ok(None);
+            }
+            items.get_item(0)?.extract()?
         } else {
-            None
-        })
+            return Ok(None);
+        };
+        // Under any other key an edit would not find it again.
+        let key = key.cast_into::<PyString>().ok();
+        Ok(key.map(|key| (Str(key), self.inner(value))))
+    }
+
+    fn made_json(&self) -> Option<String> {
+        json::compact(&self.value)
+    }
+
+    fn json_chars(&self) -> Option<usize> {
+        json::chars(&self.value)
     }
 
     fn compact_json(&self) -> Result<Option<Str<'py>>, Foreign> {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import FormatError
@@ -21,6 +21,7 @@ from .common import (
     get,
     identity,
     image_of,
+    only_text,
     readable,
     role_of,
     text_at,
@@ -193,9 +194,8 @@ def audio_of(part: Any) -> Audio:
 
 def _document(document: Any, path: Path, index: int, observation: int | None, item: Path) -> Piece:
     """What a document of Cohere's says: its only entry if that is a text, so that a shortened one is read as it was written."""
-    entries = list(document.items()) if isinstance(document, Mapping) else []
-    if len(entries) == 1 and isinstance(entries[0][1], str):
-        return Piece((*path, str(entries[0][0])), entries[0][1], observation=observation, item=item)
+    if (only := only_text(document)) is not None:
+        return Piece((*path, only[0]), only[1], observation=observation, item=item)
     return Piece(path, _json(document, path, index), observation=observation, item=item)
 
 

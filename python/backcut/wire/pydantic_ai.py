@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,25 @@ from ..errors import FormatError, shorten
 from ..media import Audio, File, Image, Media, data_of, duration, image_size
 from ..report import PartCut, Violation
 from ..sent import sent
-from .common import Facts, Kind, Outline, Path, Piece, Tie, Turn, compact, found, get, identity, plain, readable, text_at, text_in, where
+from .common import (
+    Facts,
+    Kind,
+    Outline,
+    Path,
+    Piece,
+    Tie,
+    Turn,
+    compact,
+    found,
+    get,
+    identity,
+    only_text,
+    plain,
+    readable,
+    text_at,
+    text_in,
+    where,
+)
 
 name = "pydantic-ai"
 merges = True
@@ -171,10 +189,9 @@ def _returned(content: Any, path: Path, observation: int | None) -> Iterator[Pie
     elif (media := _media(content)) is not None:
         yield Piece(path, media=media)
     else:
-        entries = list(content.items()) if isinstance(content, Mapping) else []
-        if len(entries) == 1 and isinstance(entries[0][1], str):
+        if (only := only_text(content)) is not None:
             # So a mapping stays one whose text was cut.
-            path, content = (*path, str(entries[0][0])), entries[0][1]
+            path, content = (*path, only[0]), only[1]
         yield Piece(path, _said(content), observation=observation)
 
 

@@ -6,8 +6,7 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Tie, Turn};
 use crate::format::observation::Observation;
 use crate::format::{
-    Sink, media, misfit, part_text, records, string, string_at, text_at, text_or_json,
-    unknown_texts,
+    Sink, media, meter_value, misfit, part_text, records, string, string_at, text_at, unknown_texts,
 };
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
@@ -51,7 +50,7 @@ pub(super) fn read<V: Value>(
                 .map(|name| string(name, || at() + ".name", "a string"));
             sink.meter.call(name.transpose()?.as_ref())?;
             if let Some(input) = input {
-                sink.meter.text(&text_or_json(input, || at() + ".input")?)?;
+                meter_value(input, || at() + ".input", sink.meter)?;
             }
             if turn == Turn::Model {
                 let call = Tie::new(family, id).called_by(Family::Server, maker(caller.as_ref())?);

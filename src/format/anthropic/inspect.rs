@@ -51,7 +51,8 @@ pub(super) fn inspect<V: Value>(
     let (mut blank, mut behind_other, mut before_result) = (false, false, false);
     let (mut misplaced, mut without_id, mut compacted) = (false, false, false);
     let mut odd_ids = Vec::new();
-    for block in (0..).map_while(|k| content.item(k)) {
+    for k in 0..content.list().unwrap_or(0) {
+        let Some(block) = content.item(k) else { break };
         if let Some(text) = block.text() {
             blank |= is_blank(&text);
             behind_other = true;

@@ -5,8 +5,8 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::observation::Observation;
 use crate::format::{
-    STRING_OR_NULL, Sink, first_of, id_at, json, misfit, records, string, string_at, text_at,
-    text_or_json,
+    STRING_OR_NULL, Sink, first_of, id_at, json, meter_value, misfit, records, string, string_at,
+    text_at,
 };
 use crate::media;
 use crate::plan::to;
@@ -130,8 +130,7 @@ pub(super) fn read<V: Value>(
             let name = string_at(&held, at, Key::Name, STRING_OR_NULL)?;
             sink.meter.call(name.as_ref())?;
             if let Some(input) = held.get(Key::Input)? {
-                sink.meter
-                    .text(&text_or_json(&input, || at() + ".input")?)?;
+                meter_value(&input, || at() + ".input", sink.meter)?;
             }
         }
         Key::ToolResult => {

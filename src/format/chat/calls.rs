@@ -4,7 +4,7 @@ use super::clones;
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
-use crate::format::{STRING_OR_NULL, id_at, misfit, string, text_or_json};
+use crate::format::{STRING_OR_NULL, id_at, meter_value, misfit, string};
 use crate::value::{Key, Text, Value};
 
 /// The calls of an assistant message into `ties`, their cost into `meter`.
@@ -88,7 +88,7 @@ fn function<V: Value>(
     meter.call(name.as_ref())?;
     let Some(said) = said else { return Ok(()) };
     let at = || path() + "." + arguments.name();
-    meter.text(&text_or_json(said, at)?)?;
+    meter_value(said, at, meter)?;
     Ok(())
 }
 

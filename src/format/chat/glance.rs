@@ -3,10 +3,10 @@
 
 use super::{role_named, turn_of};
 use crate::facts::{Family, Links, Role, Tie, Turn};
-use crate::format::{Reading, Shorten};
+use crate::format::Reading;
 use crate::value::{Key, Lent, Text, Value};
 
-/// The role of a plain message and its characters, its ties into `ties`; `None`, and nothing in `ties`, if it is not plain.
+/// The role of a plain message and its characters, its ties into `links`; `None` if it is not plain.
 pub(crate) fn glance<V: Value>(
     message: &V,
     how: Reading,
@@ -56,7 +56,7 @@ pub(crate) fn glance<V: Value>(
     match role {
         Role::System | Role::Developer | Role::User | Role::Model => {}
         Role::Tool | Role::Function => {
-            if !how.shorten.leaves(role, content) {
+            if !how.shorten.leaves(content) {
                 return None;
             }
             let family = if role == Role::Tool {
@@ -70,11 +70,7 @@ pub(crate) fn glance<V: Value>(
         Role::Assistant => {
             content += more;
             if let Some(calls) = calls {
-                let Some(chars) = glance_at_calls(&calls, &mut links.calls) else {
-                    links.clear();
-                    return None;
-                };
-                content += chars;
+                content += glance_at_calls(&calls, &mut links.calls)?;
             }
         }
     }
@@ -121,15 +117,4 @@ fn glance_at_calls<V: Value>(calls: &V, ties: &mut Vec<Tie<V::Text>>) -> Option<
         ties.push(Tie::new(Family::Tool, id));
     }
     Some(sum)
-}
-
-impl Shorten {
-    /// Whether an observation of so many characters is sent as it is.
-    const fn leaves(self, role: Role, chars: usize) -> bool {
-        match self {
-            Self::Not => true,
-            Self::To(cap) => chars <= cap.chars,
-            Self::Thena(most) => !matches!(role, Role::Tool) || chars <= most,
-        }
-    }
 }

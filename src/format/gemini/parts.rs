@@ -4,7 +4,8 @@ use crate::cost::{Media, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
-    STRING_OR_NULL, Sink, first_of, id_at, json, misfit, records, string_at, text_at, text_or_json,
+    STRING_OR_NULL, Sink, first_of, has_any, id_at, json, meter_value, misfit, records, string_at,
+    text_at,
 };
 use crate::media;
 use crate::plan::{Path, to};
@@ -65,6 +66,11 @@ pub(super) fn call<V: Value>(part: &V) -> Result<Option<(Key, V)>, Foreign> {
 /// The result in a part.
 pub(super) fn response<V: Value>(part: &V) -> Result<Option<(Key, V)>, Foreign> {
     first_of(part, &RESPONSE)
+}
+
+/// Whether a part holds a result.
+pub(super) fn has_response<V: Value>(part: &V) -> Result<bool, Foreign> {
+    has_any(part, &RESPONSE)
 }
 
 /// The tie of a part into `links`, where it stands in a turn in which it counts.
@@ -175,7 +181,7 @@ fn read_held<V: Value>(
             text_under(Key::Id)?;
             sink.meter.call(name.as_ref())?;
             if let Some(args) = held.get(Key::Args)? {
-                sink.meter.text(&text_or_json(&args, || at() + ".args")?)?;
+                meter_value(&args, || at() + ".args", sink.meter)?;
             }
         }
         RESPONSE | SERVER_RESPONSE => {

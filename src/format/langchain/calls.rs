@@ -4,7 +4,7 @@ use super::Found;
 use crate::cost::{Meter, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Tie};
-use crate::format::{STRING_OR_NULL, id_at, misfit, string_at, text_or_json};
+use crate::format::{STRING_OR_NULL, id_at, meter_value, misfit, string};
 use crate::value::{Key, Value};
 
 /// Where the calls of a message stand.
@@ -25,18 +25,19 @@ const CALL: &str = "a mapping with a name";
 impl<V: Value> Calls<V> {
     /// The calls beside the content, if there are any.
     pub(super) fn of(record: &V) -> Result<Option<Self>, Foreign> {
-        let list = |record: &V, key| -> Result<Option<V>, Foreign> {
-            Ok(record.get(key)?.filter(|list| list.list() != Some(0)))
-        };
+        let is_filled = |list: &V| list.list() != Some(0);
+        let mut fields = [const { None }; 3];
         let [calls, invalid] = LISTS;
-        let listed = [list(record, calls)?, list(record, invalid)?];
+        record.fields(&[calls, invalid, Key::AdditionalKwargs], &mut fields)?;
+        let [calls, invalid, more] = fields;
+        let listed = [calls.filter(is_filled), invalid.filter(is_filled)];
         if listed.iter().any(Option::is_some) {
             return Ok(Some(Self::Listed(listed)));
         }
-        let Some(more) = record.get(Key::AdditionalKwargs)?.filter(V::is_record) else {
+        let Some(more) = more.filter(V::is_record) else {
             return Ok(None);
         };
-        if let Some(calls) = list(&more, Key::ToolCalls)? {
+        if let Some(calls) = more.get(Key::ToolCalls)?.filter(is_filled) {
             return Ok(Some(Self::Additional(calls)));
         }
         let legacy = more.get(Key::FunctionCall)?.filter(V::is_record);
@@ -101,8 +102,13 @@ fn listed<V: Value>(list: &V, path: &str, meter: &mut Meter<'_, V::Text>) -> Res
         if !call.is_record() {
             return Err(ReadError::Misfit(misfit(path, Some(&call), CALL)));
         }
-        string_at(&call, || path.clone(), Key::Id, STRING_OR_NULL)?;
-        match call.get(Key::Function)?.filter(V::is_record) {
+        let mut fields = [const { None }; 2];
+        call.fields(&[Key::Id, Key::Function], &mut fields)?;
+        let [id, function] = fields;
+        if let Some(id) = id {
+            string(&id, || path.clone() + ".id", STRING_OR_NULL)?;
+        }
+        match function.filter(V::is_record) {
             // As Chat Completions has it.
             Some(function) => said(&function, &(path + ".function"), meter)?,
             None => said(&call, &path, meter)?,
@@ -117,12 +123,17 @@ pub(super) fn said<V: Value>(
     path: &str,
     meter: &mut Meter<'_, V::Text>,
 ) -> Result<(), ReadError> {
-    let name = string_at(call, || path.to_owned(), Key::Name, "a string")?;
-    meter.call(name.as_ref())?;
-    for key in [Key::Args, Key::Arguments, Key::Input] {
-        if let Some(said) = call.get(key)? {
+    const SAID: [Key; 3] = [Key::Args, Key::Arguments, Key::Input];
+    let mut fields = [const { None }; 4];
+    let [args, arguments, input] = SAID;
+    call.fields(&[Key::Name, args, arguments, input], &mut fields)?;
+    let [name, said @ ..] = fields;
+    let name = name.map(|name| string(&name, || format!("{path}.name"), "a string"));
+    meter.call(name.transpose()?.as_ref())?;
+    for (key, said) in SAID.into_iter().zip(said) {
+        if let Some(said) = said {
             let at = || format!("{path}.{}", key.name());
-            meter.text(&text_or_json(&said, at)?)?;
+            meter_value(&said, at, meter)?;
             break;
         }
     }

@@ -6,8 +6,7 @@ use crate::error::ReadError;
 use crate::facts::{Role, Turn};
 use crate::format::observation::Observation;
 use crate::format::{
-    STRING_OR_NULL, Sink, misfit, part_text, string, string_at, text_at, text_or_json,
-    unknown_texts,
+    STRING_OR_NULL, Sink, meter_value, misfit, part_text, string, string_at, text_at, unknown_texts,
 };
 use crate::media;
 use crate::plan::{Path, Step, to};
@@ -164,8 +163,7 @@ fn read_block<V: Value>(
             let name = string_at(block, at(""), Key::Name, "a string")?;
             sink.meter.call(name.as_ref())?;
             if let Some(arguments) = block.get(Key::Arguments)? {
-                sink.meter
-                    .text(&text_or_json(&arguments, at(".arguments"))?)?;
+                meter_value(&arguments, at(".arguments"), sink.meter)?;
             }
             if let Some(signature) = text_at(block, Key::ThoughtSignatureCamel)? {
                 sink.meter.opaque(&signature)?;

@@ -4,7 +4,7 @@ use super::{Kind, Tied, kind, link, media, tied};
 use crate::cost::place;
 use crate::error::ReadError;
 use crate::facts::Turn;
-use crate::format::{Lead, STRING_OR_NULL, Sink, misfit, string, text_at};
+use crate::format::{Lead, STRING_OR_NULL, Sink, meter_value_or, misfit, string, text_at};
 use crate::plan::{Path, Step, to};
 use crate::value::{Key, Text, Value};
 
@@ -24,8 +24,8 @@ pub(super) fn read<V: Value>(
         Some(Tied::Call | Tied::ServerCall) => {
             sink.meter.call(text_at(part, Key::ToolName)?.as_ref())?;
             if let Some(args) = part.get(Key::Args)? {
-                let args = said(&args, || place("parts", k) + ".args")?;
-                sink.meter.text(&args)?;
+                let at = || place("parts", k) + ".args";
+                meter_value_or(&args, sink.meter, || said(&args, at))?;
             }
         }
         Some(Tied::Result | Tied::ServerResult) => {
@@ -231,7 +231,7 @@ fn json<V: Value>(
     path: impl Fn() -> String,
 ) -> Result<(Option<Step>, V::Text), ReadError> {
     if value.is_record()
-        && let [(name, only)] = value.entries()?.as_slice()
+        && let Some((name, only)) = value.only_entry()?
         && let Some(text) = only.text()
     {
         return Ok((Some(Step::Name(name.as_str().into_owned())), text));

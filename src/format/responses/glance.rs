@@ -3,18 +3,19 @@
 
 use super::items::{Kind, is_message, role_named};
 use super::parts::is_text;
-use crate::facts::{Family, Links, Tie, Turn};
-use crate::format::{Reading, Shorten, chat};
+use crate::facts::{Family, Links, Turn};
+use crate::format::glance::{Said, text_part, tie};
+use crate::format::{Reading, chat};
 use crate::value::{Key, Lent, Text, Value};
 
-/// The turn of a plain item and its characters, its tie into `links`; `None`, and nothing in `links`, if it is not plain.
+/// The turn of a plain item and its characters, its tie into `links`; `None` if it is not plain.
 pub(super) fn glance<V: Value>(
     item: &V,
     how: Reading,
     links: &mut Links<V::Text>,
 ) -> Option<(Turn, u64)> {
     let (mut role, mut kind, mut id) = (None, None, None);
-    let (mut content, mut parts, mut arguments, mut output) = (0, None, 0, 0);
+    let (mut content, mut arguments, mut output) = (None, 0, 0);
     let mut plain = true;
     let looked = item.look(|key, value| {
         let text = match key {
@@ -28,8 +29,7 @@ pub(super) fn glance<V: Value>(
                 return plain;
             }
             Key::Content => {
-                content = value.chars().unwrap_or(0);
-                parts = (value.chars().is_none() && !value.is_null()).then(|| value.keep());
+                content = Some(Said::<V>::of(value));
                 return true;
             }
             Key::CallId => {
@@ -48,23 +48,18 @@ pub(super) fn glance<V: Value>(
     if !looked || !plain {
         return None;
     }
-    let tie = Tie::new(Family::Tool, id.filter(|id| id.chars() > 0));
+    let tie = tie(Family::Tool, id);
     let (turn, chars) = match kind {
         None => {
-            let chars = parts.map_or(Some(content), |parts| glance_at_parts(&parts));
-            (chat::turn_of(role?), chars?)
+            let said = content.map_or(Some(0), |said| said.chars(|part| text_part(part, is_text)));
+            (chat::turn_of(role?), said?)
         }
         Some(Kind::Call(Family::Tool)) => {
             links.calls.push(tie);
             (Turn::Model, arguments)
         }
         Some(Kind::Output(Family::Tool)) => {
-            let stays = match how.shorten {
-                Shorten::Not => true,
-                Shorten::To(cap) => output <= cap.chars,
-                Shorten::Thena(_) => false,
-            };
-            if !stays {
+            if !how.shorten.leaves(output) {
                 return None;
             }
             links.results.push(tie);
@@ -73,22 +68,4 @@ pub(super) fn glance<V: Value>(
         Some(_) => return None,
     };
     Some((turn, chars as u64))
-}
-
-/// Characters of parts that are texts.
-fn glance_at_parts<V: Value>(parts: &V) -> Option<usize> {
-    let mut sum = 0;
-    for part in (0..parts.list()?).map_while(|k| parts.item(k)) {
-        let (mut said, mut plain) = (None, false);
-        let looked = part.look(|key, value| {
-            match key {
-                Key::Type => plain = value.word(|kind| is_text(kind).then_some(())).is_some(),
-                Key::Text => said = value.chars(),
-                _ => {}
-            }
-            !(plain && said.is_some())
-        });
-        sum += said.filter(|_| looked && plain)?;
-    }
-    Some(sum)
 }

@@ -6,7 +6,7 @@ use crate::error::ReadError;
 use crate::facts::{Family, Role};
 use crate::format::observation::Observation;
 use crate::format::{
-    STRING_OR_NULL, Sink, media, misfit, part_text, records, string, text_at, text_or_json,
+    STRING_OR_NULL, Sink, media, meter_value, misfit, part_text, records, string, text_at,
 };
 use crate::media as bytes;
 use crate::plan::{Step, to};
@@ -102,7 +102,7 @@ fn call<V: Value>(item: &V, keys: &[Key], sink: &mut Sink<'_, '_, V>) -> Result<
             _ => {
                 if let Some(said) = item.get(key)? {
                     let at = || key.name().to_owned();
-                    sink.meter.text(&text_or_json(&said, at)?)?;
+                    meter_value(&said, at, sink.meter)?;
                 }
             }
         }
@@ -126,8 +126,7 @@ fn ran<V: Value>(output: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError
 /// Definitions of tools, which the model reads as JSON.
 fn definitions<V: Value>(item: &V, sink: &mut Sink<'_, '_, V>) -> Result<(), ReadError> {
     if let Some(tools) = item.get(Key::Tools)? {
-        let json = text_or_json(&tools, || "tools".to_owned())?;
-        sink.meter.text(&json)?;
+        meter_value(&tools, || "tools".to_owned(), sink.meter)?;
     }
     Ok(())
 }
