@@ -489,6 +489,7 @@ def _responses() -> list[Case]:
         Case(wire, "reasoning_without_follower", [task, reasoning, task, so], [0, 2, 3], [("dropped_message", 1, ())]),
         Case(wire, "misplaced_trigger", [task, trigger, so], [0, 2, 1], [("moved_message", 1, ())]),
         Case(wire, "misplaced_trigger", [task, trigger, so, trigger], [0, 2, 3], [("dropped_message", 1, ())]),
+        Case(wire, "misplaced_trigger", [task, trigger, call_a], [0, 2], [("dropped_message", 1, ())]),
         Case(
             wire,
             "unanswered_call",

@@ -447,6 +447,23 @@ def test_a_text_alone_is_measured_and_sent_as_it_is(key: str) -> None:
             call(**{key: "hi"}, instructions="x" * 40)
 
 
+@needs_gemini
+def test_what_gemini_takes_for_a_message_is_measured_and_sent_as_it_is() -> None:
+    """A part, texts and parts in a list, or a message that stands in no list."""
+    window = context_window(max_tokens=40, tokenizer=len)
+    part, message = {"text": "hi"}, {"role": "user", "parts": [{"text": "hi"}]}
+    long = {"text": "x" * 40}
+    call = window.wrap(lambda contents: contents)
+    for contents in (part, [part], ["hi", part], ("hi", types.SimpleNamespace(text="hi")), message, [message]):
+        assert call(contents) is contents
+    for contents in (long, [long], ["hi", long], ("hi", types.SimpleNamespace(**long)), {"role": "user", "parts": [long]}):
+        with pytest.raises(BudgetError):
+            call(contents)
+    assert call([]) == []
+    with pytest.raises(FormatError):
+        call([message, "hi"])
+
+
 def counted(**request: Any) -> int:
     """Tokens of a request, however it is handed over."""
     reports: list[Any] = []

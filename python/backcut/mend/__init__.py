@@ -37,7 +37,7 @@ def repair(messages: Any, format: str) -> Repaired:
         before = len(work.changes)
         for step in _STEPS:
             step(work)
-        if len(work.changes) == before or not any(work.found().values()):
+        if len(work.changes) == before or all(code in _HARMLESS for code in work.found()):
             break
     return Repaired([entry.message for entry in work.entries], tuple(sorted(work.changes, key=lambda change: change.index)))
 
@@ -67,8 +67,7 @@ class _Work:
         if self._found is None or self._found[0] != len(self.changes):
             by_code: dict[str, list[Violation]] = {}
             for violation in engine.check([entry.message for entry in self.entries], self.wire.name):
-                if violation.code not in _HARMLESS:
-                    by_code.setdefault(violation.code, []).append(violation)
+                by_code.setdefault(violation.code, []).append(violation)
             self._found = len(self.changes), by_code
         return self._found[1]
 
@@ -401,19 +400,22 @@ def _systems(work: _Work) -> None:
 
 
 def _triggers(work: _Work) -> None:
-    """A trigger moves to the end, where one is enough."""
+    """A trigger moves to the end, where one is enough, and none may stand behind calls that wait for their results."""
     flagged = work.places("misplaced_trigger")
     if not flagged:
         return
     last = work.entries[flagged[-1]]
     is_there = work.mender.is_trigger(work.entries[-1].message)
+    is_live = bool(work.places("pending_call"))
     for index in flagged:
         entry = work.entries[index]
-        if entry is last and not is_there:
+        if entry is last and not (is_there or is_live):
             work.tell("moved_message", entry.origin, "a compaction trigger was moved to the end")
         else:
-            work.tell("dropped_message", entry.origin, "a compaction trigger was dropped, as there is one at the end")
-    work.entries = [entry for index, entry in enumerate(work.entries) if index not in flagged] + ([] if is_there else [last])
+            why = "calls wait for their results" if is_live else "there is one"
+            work.tell("dropped_message", entry.origin, f"a compaction trigger was dropped, as at the end {why}")
+    kept = [entry for index, entry in enumerate(work.entries) if index not in flagged]
+    work.entries = kept if is_there or is_live else [*kept, last]
 
 
 def _join(work: _Work) -> None:
