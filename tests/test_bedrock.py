@@ -281,6 +281,11 @@ def test_a_text_in_place_of_blocks_is_cut() -> None:
     assert cut[2] == user({"toolResult": {"toolUseId": "a", "content": "x" * 6 + MARKER}})
 
 
+def test_a_mark_of_the_cache_among_the_tools_costs_nothing() -> None:
+    tool = {"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object", "properties": {}}}}}
+    assert B.count([user("q")], tools={"tools": [tool, POINT]}) == B.count([user("q")], tools={"tools": [tool]})
+
+
 # Check
 
 

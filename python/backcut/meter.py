@@ -335,7 +335,8 @@ class Meter:
             raise FormatError(None, path, type(tool).__name__, "a mapping with function, custom, name or type")
         declared = first_of(tool, _DECLARATIONS)  # Gemini declares several functions in one tool
         if declared is None:
-            return self._tool(tool, path)
+            # A mark of Bedrock's prompt cache says nothing.
+            return 0 if get(tool, "cachePoint") is not None else self._tool(tool, path)
         functions = declared[1] if isinstance(declared[1], (list, tuple)) else ()
         return sum(self._tool(function, path) for function in functions if readable(function))
 

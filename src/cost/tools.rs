@@ -53,6 +53,8 @@ pub(crate) fn tools<V: Value>(
             Ok::<(), Error>(())
         };
         match declarations(&tool)? {
+            // A mark of Bedrock's prompt cache says nothing.
+            None if tool.get(Key::CachePoint)?.is_some() => {}
             // Gemini declares several functions in one tool.
             Some(list) => {
                 for declared in records(Some(&list)) {
