@@ -128,7 +128,7 @@ def test_tools_and_system() -> None:
     one = 7 + len("f:Does it") + 3 + 3 + len("a:string:")
     assert B.count([], {"tools": [{"toolSpec": SPEC}], "toolChoice": {"auto": {}}}) == 3 + one + 12
     assert B.count([], [{"toolSpec": SPEC}, {"toolSpec": SPEC}]) == 3 + 2 * one + 12
-    assert B.count([], [{"toolSpec": SPEC}, POINT, {"systemTool": {"name": "nova_grounding"}}]) == 3 + one + 2 * (7 + 1) + 12
+    assert B.count([], [{"toolSpec": SPEC}, POINT, {"systemTool": {"name": "nova_grounding"}}]) == 3 + one + (7 + 1) + 12
     assert B.count([], {"tools": []}) == 3
     assert B.count([], system=[text("be"), POINT, text("brief")]) == 3 + 3 + len("system") + 7
     for tools, path in (({"toolChoice": {}}, "tools"), ({"tools": [5]}, "tools[0]"), (5, "tools")):
