@@ -204,6 +204,15 @@ def test_a_class_of_langchain_that_is_none(engine: Any, place: Any, found: str) 
 
 
 @each_engine
+@pytest.mark.parametrize("tokenizer", [None, "cheap"])
+def test_what_may_stay_in_the_head_counts_as_the_head_does(engine: Any, tokenizer: str | None) -> None:
+    """Also where only characters are wanted, and a glance is enough."""
+    parts = [{"part_kind": "system-prompt", "content": "four"}, {"part_kind": "user-prompt", "content": "three"}]
+    window = engine_window(engine, {"format": "pydantic-ai", "max_chars": 100, "tokenizer": tokenizer})
+    assert window.plan([{"kind": "request", "parts": parts}], None, None).report.chars_sent == 5
+
+
+@each_engine
 def test_nobody_signs_what_stands_in_a_message_of_the_users(engine: Any) -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "Eq=="}
     history = [

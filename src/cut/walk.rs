@@ -466,9 +466,10 @@ impl<'a, H: History> Walk<'a, H> {
     fn read_one(&mut self, count: bool) -> Result<(), Error> {
         let index = self.unread() - 1;
         let message = self.history.message(index)?;
+        let reading = self.reading_of(index);
         if self.glances
             && let Some((turn, chars)) =
-                format::glance(self.wire.format, &message, self.reading, &mut self.links)
+                format::glance(self.wire.format, &message, reading, &mut self.links)
         {
             self.take(index, turn, chars, 0);
             return Ok(());
@@ -476,7 +477,6 @@ impl<'a, H: History> Walk<'a, H> {
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
         let mut meter = Meter::new(&self.limits.figures, counter, self.longest, measured);
-        let reading = self.reading_of(index);
         let mut sink = Sink::new(reading, &mut meter, &mut self.links);
         let turn =
             format::read(self.wire.format, &message, &mut sink).map_err(|error| error.at(index))?;
