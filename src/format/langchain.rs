@@ -212,7 +212,7 @@ fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
     };
     let under = data.is_some().then_some(Key::Data);
     let record = data.unwrap_or_else(|| message.clone());
-    let role = role_of(&kind, &record, "type", word.as_ref())?;
+    let role = role_of(kind, &record, "type", word.as_ref())?;
     Ok(Found {
         role,
         record,
@@ -244,7 +244,7 @@ fn constructed<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
         ));
     };
     Ok(Found {
-        role: role_of(&kind, &record, "id", class.as_ref())?,
+        role: role_of(kind, &record, "id", class.as_ref())?,
         record,
         under: Some(Key::Kwargs),
     })
@@ -252,13 +252,13 @@ fn constructed<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
 
 /// The role of a message; `word`, at `path`, names its kind.
 fn role_of<V: Value>(
-    kind: &Kind,
+    kind: Kind,
     record: &V,
     path: &str,
     word: Option<&V>,
 ) -> Result<Role, ReadError> {
     match kind {
-        Kind::Is(role) => Ok(*role),
+        Kind::Is(role) => Ok(role),
         // Any word may be the role of such a one; what is no other's is somebody who speaks to the model.
         Kind::Chat => Ok(match Kind::named(record.get(Key::Role)?.as_ref()) {
             Some(Kind::Is(role)) => role,
