@@ -7,7 +7,7 @@ use crate::cut::{Reader, TextOf};
 use crate::error::Error;
 use crate::facts::{Family, Links, Turn};
 use crate::format::Lead;
-use crate::format::{self, Flaw, Format, Reading, Seen, Shorten, Sink};
+use crate::format::{self, Flaw, Format, REFERS, Reading, Seen, Shorten, Sink};
 use crate::groups::{Answer, Step, pair};
 use crate::value::{History, Text};
 
@@ -81,7 +81,10 @@ pub fn check<H: History>(history: &H, format: Option<Format>) -> Result<Vec<Viol
     for (index, flaw) in duplicates(&steps, wire.format.merges()) {
         add(index, flaw);
     }
-    for (index, flaw) in pairs(&steps, wire.format) {
+    // What is referred to may be the call.
+    let refers = seen.iter().position(|seen| seen.marks & REFERS != 0);
+    let seen_whole = refers.unwrap_or(seen.len());
+    for (index, flaw) in pairs(&steps, wire.format, seen_whole) {
         add(index, flaw);
     }
     violations.sort_by_key(|violation| {
@@ -170,8 +173,8 @@ fn by_message<T>(steps: &[Step<T>]) -> impl Iterator<Item = (usize, &[Step<T>])>
     })
 }
 
-/// What pairing finds: calls without a result, results without a call or away from it.
-fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
+/// What pairing finds: calls without a result, results away from their call, or, among the first `seen_whole` messages, without one.
+fn pairs<T: Text>(steps: &[Step<T>], format: Format, seen_whole: usize) -> Vec<(usize, Flaw)> {
     // A head holds neither calls nor results, so the walk over everything is the walk over the body.
     let pairing = pair(steps, format.merges());
     // Behind this step stand only results: calls that reach it may still be answered.
@@ -182,14 +185,13 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
     let is_late = |k: usize| match pairing.answers[k] {
         Answer::Late(call) => {
             let between = &steps[call.min(k)..k];
-            let of_server = matches!(
-                steps[k].result().map(|tie| tie.family),
-                Some(Family::Server | Family::Mcp)
-            );
+            let family = steps[k].result()?.family;
+            let takes_late = format.takes_late(family);
+            let of_server = matches!(family, Family::Server | Family::Mcp);
             // A provider answers its own call once the client has answered those beside it, or those that it made.
             let waited = pairing.callers.contains(&call)
                 || (of_server && between.iter().all(|step| step.turn != Turn::User));
-            (!format.takes_late_results() && !waited).then_some(call)
+            (!takes_late && !waited).then_some(call)
         }
         _ => None,
     };
@@ -228,7 +230,7 @@ fn pairs<T: Text>(steps: &[Step<T>], format: Format) -> Vec<(usize, Flaw)> {
             add("late_result", what, late);
         }
         let orphans: Vec<usize> = places()
-            .filter(|&k| pairing.answers[k] == Answer::Orphan)
+            .filter(|&k| at < seen_whole && pairing.answers[k] == Answer::Orphan)
             .collect();
         if !orphans.is_empty() {
             add(

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use crate::cost::Meter;
 use crate::error::{Between, Error, Foreign, Misfit, ReadError};
-use crate::facts::{Links, Role, Turn};
+use crate::facts::{Family, Links, Role, Turn};
 use crate::plan::PartCut;
 use crate::value::{Key, Lent, Text, Value};
 
@@ -96,9 +96,9 @@ impl Format {
         ask!(self, W => W::HAS_SYSTEM_TURNS)
     }
 
-    /// [`Wire::TAKES_LATE_RESULTS`].
-    pub(crate) const fn takes_late_results(self) -> bool {
-        ask!(self, W => W::TAKES_LATE_RESULTS)
+    /// [`Wire::takes_late`].
+    pub(crate) fn takes_late(self, family: Family) -> bool {
+        ask!(self, W => W::takes_late(family))
     }
 }
 
@@ -112,8 +112,11 @@ pub(crate) trait Wire {
     const INSISTS_ON_USER: bool;
     /// Whether a notice may be a message of its own.
     const HAS_SYSTEM_TURNS: bool = false;
-    /// Whether a result may stand further behind its call than right behind the turn.
-    const TAKES_LATE_RESULTS: bool = false;
+
+    /// Whether a result of this family may stand further behind its call than right behind the turn.
+    fn takes_late(_family: Family) -> bool {
+        false
+    }
 
     /// Refuses what cannot be a message: the one thing that is asked of every message. O(1).
     fn role<V: Value>(message: &V) -> Result<(), ReadError> {
@@ -177,6 +180,9 @@ pub(crate) trait Wire {
 
 /// Bits of a format's own.
 pub(crate) type Marks = u32;
+
+/// The message stands for something that is not seen, such as a call: the one mark that all formats share.
+pub(crate) const REFERS: Marks = 1 << 30;
 
 /// What [`Wire::order`] knows of a message.
 #[derive(Clone, Copy)]
@@ -250,10 +256,7 @@ pub(crate) fn read<V: Value>(
 ) -> Result<Turn, ReadError> {
     let turn = ask!(format, W => W::read(message, sink))?;
     if sink.how.auto && !matches!(format, Format::OpenaiChat | Format::Pi | Format::Langchain) {
-        let content = message.get(Key::Content)?;
-        for part in records(content.as_ref()) {
-            refuse_foreign(&part, format)?;
-        }
+        refuse_other(message, format)?;
     }
     Ok(turn)
 }
@@ -398,7 +401,13 @@ pub(crate) fn unknown_texts<V: Value>(
             return meter.text(&text);
         }
     }
-    for inner in records(part.get(Key::Content)?.as_ref()) {
+    // Mistral's thinking is a list of texts.
+    let thinking = part.get(Key::Thinking)?.filter(|it| it.list().is_some());
+    let texts = match thinking {
+        None => part.get(Key::Content)?,
+        thinking => thinking,
+    };
+    for inner in records(texts.as_ref()) {
         if let Some(text) = text_at(&inner, Key::Text)? {
             meter.text(&text)?;
         }
@@ -460,6 +469,12 @@ pub(crate) fn has_any<V: Value>(record: &V, keys: &[Key]) -> Result<bool, Foreig
 /// The id under a key: an empty one is none, and so is what is no text.
 pub(crate) fn id_at<V: Value>(record: &V, key: Key) -> Result<Option<V::Text>, Foreign> {
     Ok(text_at(record, key)?.filter(|id| id.chars() > 0))
+}
+
+/// Whether a text is empty or white space, as Python has it, in which providers ask that: with the four separators of ASCII.
+pub(crate) fn is_blank<T: Text>(text: &T) -> bool {
+    let is_white = |c: char| c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}');
+    text.as_str().chars().all(is_white)
 }
 
 /// The items of a list that are records; none of anything else.
@@ -568,6 +583,21 @@ pub(crate) fn role_of<V: Value>(
     word.as_deref()
         .and_then(named)
         .ok_or_else(|| wrong_word(Key::Role, value.as_ref(), expected))
+}
+
+/// Refuses a message with a part that another format has. Chat Completions tells by its calls and results, whatever stands
+/// beside them.
+fn refuse_other<V: Value>(message: &V, before: Format) -> Result<(), ReadError> {
+    let role = text_at(message, Key::Role)?;
+    if role.is_some_and(|role| matches!(role.as_str().as_ref(), "tool" | "function"))
+        || first_of(message, &[Key::ToolCalls, Key::FunctionCall])?.is_some()
+    {
+        return Ok(());
+    }
+    for part in records(message.get(Key::Content)?.as_ref()) {
+        refuse_foreign(&part, before)?;
+    }
+    Ok(())
 }
 
 /// The first of several keys under which a record has something.

@@ -278,7 +278,7 @@ pub trait Value: Clone {
     /// What the caller's own object raised.
     fn entries(&self) -> Result<Vec<(Self::Text, Self)>, Foreign>;
 
-    /// Name and value of a mapping that has one entry alone.
+    /// Name and value of a mapping that has one entry alone, whose name is a text.
     ///
     /// # Errors
     /// What the caller's own object raised.

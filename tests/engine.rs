@@ -745,9 +745,26 @@ fn the_first_shape_that_is_one_formats_alone_decides() {
             json!({"type": "reasoning", "summary": []}),
             Format::OpenaiResponses,
         ),
+        (
+            json!({"role": "model", "parts": [{"text": "x"}]}),
+            Format::Gemini,
+        ),
+        (
+            json!({"role": "assistant", "content": [{"text": "x"}]}),
+            Format::Bedrock,
+        ),
+        (
+            json!({"role": "assistant", "content": [{"type": "toolCall", "id": "a", "name": "f"}]}),
+            Format::Pi,
+        ),
+        (
+            json!({"type": "ai", "data": {"content": "x"}}),
+            Format::Langchain,
+        ),
+        (json!({"kind": "response", "parts": []}), Format::PydanticAi),
     ];
     for (message, expected) in shapes {
-        let history = [user("u"), message.clone()];
+        let history = [message.clone()];
         let found = plan(&history, &turns(5)).unwrap();
         assert_eq!(found.report.format, expected, "{message}");
         // One that belongs to another format than those before it is not guessed at.

@@ -155,8 +155,8 @@ def _chat() -> list[Case]:
             wire,
             "duplicate_id",
             [task, call("a", "a"), result("a", "1"), result("a", "2"), so],
-            [0, call("a", "call_1_1"), result("call_1_1", "1"), 3, 4],
-            [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
+            [0, call("a", "call_1_1"), 2, result("call_1_1", "2"), 4],
+            [("made_id", 1, ("call_1_1",)), ("made_id", 3, ("call_1_1",))],
         ),
         Case(
             wire,
@@ -181,6 +181,7 @@ def _anthropic() -> list[Case]:
     task, call_a, result_a, so = d.user()[0], d.call("a")[0], d.results("a")[0], d.said()[0]
     resumed = {"role": "user", "content": [{"type": "text", "text": RESUMED}]}
     text, blank = {"type": "text", "text": "hm"}, {"type": "text", "text": " \n"}
+    said_too = {"type": "text", "text": "and"}
     thinking = {"type": "thinking", "thinking": "", "signature": "s"}
     system = {"role": "system", "content": "Be terse."}
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
@@ -234,6 +235,13 @@ def _anthropic() -> list[Case]:
         ),
         Case(
             wire,
+            "text_before_result",
+            [task, *d.call("a", "b"), asks(got, text), asks(*d.results("b")[0]["content"], said_too), so],
+            [0, 1, asks(got), asks(*d.results("b")[0]["content"], text, said_too), 4],
+            [("moved_result", 2, ())],
+        ),
+        Case(
+            wire,
             "too_many_cache_marks",
             [*marked, so],
             [asks(text, text, marked[0]["content"][2]), 1, 2],
@@ -257,7 +265,7 @@ def _anthropic() -> list[Case]:
             wire,
             "duplicate_id",
             [task, call_a, call_a, asks(got, got), so],
-            [0, 1, model({**use, "id": "toolu_2_0"}), asks({**got, "tool_use_id": "toolu_2_0"}, got), 4],
+            [0, 1, model({**use, "id": "toolu_2_0"}), asks(got, {**got, "tool_use_id": "toolu_2_0"}), 4],
             [("made_id", 2, ("toolu_2_0",)), ("made_id", 3, ("toolu_2_0",))],
         ),
         Case(wire, "unanswered_call", [task, model(search, text), task], [0, model(text), 2], [("dropped_call", 1, ("srvtoolu_1",))]),
@@ -296,7 +304,7 @@ def _gemini() -> list[Case]:
     return [
         Case(wire, "first_not_user", [so, task], [resumed, 0, 1], [("added_turn", 0, ())]),
         Case(wire, "missing_content", [task, model(), task], [0, 2], [("dropped_message", 1, ())]),
-        Case(wire, "empty_part", [task, model(text, {"text": ""})], [0, model(text)], [("dropped_text", 1, ())]),
+        Case(wire, "empty_part", [task, model(text, {"thought": True})], [0, model(text)], [("dropped_text", 1, ())]),
         Case(wire, "empty_part", [task, model({}), task], [0, 2], [("dropped_message", 1, ())]),
         Case(
             wire,
@@ -338,7 +346,7 @@ def _gemini() -> list[Case]:
             wire,
             "duplicate_id",
             [task, model(*call_a["parts"] * 2), asks(*result_a["parts"] * 2), so],
-            [0, model(*call_a["parts"], again), asks(answer, *result_a["parts"]), 3],
+            [0, model(*call_a["parts"], again), asks(*result_a["parts"], answer), 3],
             [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
         ),
     ]
@@ -386,13 +394,6 @@ def _bedrock() -> list[Case]:
             [("dropped_message", 1, ()), ("joined_messages", 2, ())],
         ),
         Case(wire, "blank_text", [task, model(thought, blank)], [0, model(thought)], [("dropped_text", 1, ())]),
-        Case(
-            wire,
-            "blank_text",
-            [task, call_a, asks(got("a", blank, text)), so],
-            [0, 1, asks(got("a", text)), 3],
-            [("dropped_text", 2, ())],
-        ),
         Case(wire, "document_without_text", [asks(document), so], [asks(document, {"text": "[document]"}), 1], [("added_text", 0, ())]),
         Case(
             wire,
@@ -440,7 +441,7 @@ def _bedrock() -> list[Case]:
             wire,
             "duplicate_id",
             [task, d.call("a", "a")[0], d.results("a", "a")[0], so],
-            [0, d.call("a", "call_1_1")[0], d.results("call_1_1", "a")[0], 3],
+            [0, d.call("a", "call_1_1")[0], d.results("a", "call_1_1")[0], 3],
             [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
         ),
         Case(
@@ -488,6 +489,7 @@ def _responses() -> list[Case]:
         Case(wire, "reasoning_without_follower", [task, reasoning, task, so], [0, 2, 3], [("dropped_message", 1, ())]),
         Case(wire, "misplaced_trigger", [task, trigger, so], [0, 2, 1], [("moved_message", 1, ())]),
         Case(wire, "misplaced_trigger", [task, trigger, so, trigger], [0, 2, 3], [("dropped_message", 1, ())]),
+        Case(wire, "misplaced_trigger", [task, trigger, call_a], [0, 2], [("dropped_message", 1, ())]),
         Case(
             wire,
             "unanswered_call",
@@ -514,8 +516,8 @@ def _responses() -> list[Case]:
             wire,
             "duplicate_id",
             [task, call_a, call_a, result_a, result_a, so],
-            [0, 1, *d.call("call_2_0"), *d.results("call_2_0"), 4, 5],
-            [("made_id", 2, ("call_2_0",)), ("made_id", 3, ("call_2_0",))],
+            [0, 1, *d.call("call_2_0"), 3, *d.results("call_2_0"), 5],
+            [("made_id", 2, ("call_2_0",)), ("made_id", 4, ("call_2_0",))],
         ),
     ]
 
@@ -559,8 +561,8 @@ def _pi() -> list[Case]:
             wire,
             "duplicate_id",
             [task, *d.call("a", "a"), result_a, result_a, so],
-            [0, *d.call("a", "call_1_1"), *d.results("call_1_1"), 3, 4],
-            [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
+            [0, *d.call("a", "call_1_1"), 2, *d.results("call_1_1"), 4],
+            [("made_id", 1, ("call_1_1",)), ("made_id", 3, ("call_1_1",))],
         ),
     ]
 
@@ -628,8 +630,8 @@ def _langchain() -> list[Case]:
             wire,
             "duplicate_id",
             [task, *d.call("a", "a"), result_a, result_a, so],
-            [0, *d.call("a", "call_1_1"), *d.results("call_1_1"), 3, 4],
-            [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
+            [0, *d.call("a", "call_1_1"), 2, *d.results("call_1_1"), 4],
+            [("made_id", 1, ("call_1_1",)), ("made_id", 3, ("call_1_1",))],
         ),
     ]
 
@@ -660,7 +662,7 @@ def _pydantic_ai() -> list[Case]:
             wire,
             "duplicate_id",
             [task, *d.call("a", "a"), *d.results("a", "a"), so],
-            [0, *d.call("a", "call_1_1"), *d.results("call_1_1", "a"), 3],
+            [0, *d.call("a", "call_1_1"), *d.results("a", "call_1_1"), 3],
             [("made_id", 1, ("call_1_1",)), ("made_id", 2, ("call_1_1",))],
         ),
     ]

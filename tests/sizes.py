@@ -75,6 +75,9 @@ def texts(message: Any) -> Iterator[str]:
         for key in ("refusal", "reasoning_content", "reasoning"):
             if isinstance(get(message, key), str):
                 yield get(message, key)
+        if not any(isinstance(get(message, key), str) for key in ("reasoning_content", "reasoning")):
+            for detail in get(message, "reasoning_details") or ():
+                yield from (get(detail, key) for key in ("text", "summary") if isinstance(get(detail, key), str))
     for call in calls(message):
         given = get(call, "arguments")
         given = get(call, "input") if given is None else given
@@ -91,9 +94,14 @@ def tokens(message: Any, count: Count) -> int:
     media = 0 if content is None or isinstance(content, str) else sum(map(part_media, content))
     if get(message, "role") == "assistant" and get(message, "audio") is not None:
         media += AUDIO
+    sealed = 0
+    if get(message, "role") == "assistant" and not any(isinstance(get(message, key), str) for key in ("reasoning_content", "reasoning")):
+        details = get(message, "reasoning_details") or ()
+        sealed = sum(count(get(each, key)) for each in details for key in ("signature", "data") if isinstance(get(each, key), str))
     name = get(message, "name")
     return (
         3
+        + sealed
         + count(str(get(message, "role")))
         + sum(map(count, texts(message)))
         + (1 + count(name) if name else 0)

@@ -1,6 +1,6 @@
 """An independent judge of OpenAI Chat message arrays: what the provider's own rules refuse.
 
-Written from ``wire-rules.md`` sections 0 and 1 alone. It imports nothing of backcut, so that backcut cannot
+Written from what the provider is known to refuse, and nothing else. It imports nothing of backcut, so that backcut cannot
 agree with itself by mistake.
 """
 

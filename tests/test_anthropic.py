@@ -8,6 +8,7 @@ import pytest
 
 import backcut
 from chat import said, system, text_part, user
+from engines import Both
 from support import DEFAULT_NOTICE, cheap, snapshot
 
 Message = dict[str, Any]
@@ -487,14 +488,30 @@ def test_what_is_wrong_in_front_of_the_cut_does_not_matter() -> None:
         ([user(" \n"), said([text_part("")]), user("r")], [("blank_text", 0, ()), ("blank_text", 1, ())]),
         ([user("q"), call("a"), user([text_part("x"), answer("a")])], [("text_before_result", 2, ())]),
         ([user("q"), call("a", "b"), user([answer("a"), IMAGE, answer("b")])], [("text_before_result", 2, ())]),
+        ([user("q"), call("a"), user(["x", answer("a")])], [("text_before_result", 2, ())]),
+        # Messages with results in a row are one, and so the text of the first stands before the results of the second.
+        ([user("q"), call("a", "b"), user([answer("a"), text_part("x")]), result("b")], [("text_before_result", 2, ())]),
+        ([user("q"), call("a", "b"), result("a"), user([answer("b"), text_part("x")]), user("y")], []),
+        ([user("q"), said([text_part("x"), answer("a")])], [("misplaced_block", 1, ())]),
+        ([user(["", "q"])], [("blank_text", 0, ())]),
+        ([user([{"type": ["text"], "text": "q"}])], []),
+        ([said([{"type": "compaction", "content": "so far"}, text_part("x")]), user("q")], []),
+        ([said([text_part("x"), {"type": "compaction", "content": "so far"}]), user("q")], [("first_not_user", 0, ())]),
         ([system("s"), user("q")], [("misplaced_system", 0, ())]),
+        ([system("s"), system("t"), user("q")], [("misplaced_system", 0, ()), ("misplaced_system", 1, ())]),
+        ([user("q"), system("s"), system("t"), user("r")], [("misplaced_system", 1, ()), ("misplaced_system", 2, ())]),
         ([user("q"), system("s"), user("r")], [("misplaced_system", 1, ())]),
         ([user("q"), system("s"), system("t"), said("a"), user("r"), system("u")], []),
         ([user("q"), call("a:0"), result("a:0")], [("invalid_id", 1, ("a:0",)), ("invalid_id", 2, ("a:0",))]),
+        (
+            [user("q"), call("a:0", "a:0")],
+            [("invalid_id", 1, ("a:0", "a:0")), ("duplicate_id", 1, ("a:0",)), ("pending_call", 1, ("a:0", "a:0"))],
+        ),
         ([user("q"), call(None), result("a")], [("missing_id", 1, ())]),
         ([user("q"), call("a"), result(None)], [("missing_id", 2, ())]),
         ([user("q"), call("a", "a"), result("a", "a")], [("duplicate_id", 1, ("a",))]),
         ([user("q"), call("a"), call("a"), result("a", "a")], [("duplicate_id", 2, ("a",))]),
+        ([user("q"), said([search("s"), hits("s"), search("s"), hits("s")])], []),
         ([user("q"), said([answer("a")])], [("misplaced_block", 1, ())]),
         ([user([use("a")])], [("misplaced_block", 0, ())]),
         ([user([hits("a")])], [("misplaced_block", 0, ())]),
@@ -503,7 +520,7 @@ def test_what_is_wrong_in_front_of_the_cut_does_not_matter() -> None:
     ],
 )
 def test_codes(messages: list[Any], expected: list[Any]) -> None:
-    assert found(*messages) == expected
+    assert Both("anthropic").found(*messages) == expected
 
 
 def test_at_most_four_cache_marks() -> None:

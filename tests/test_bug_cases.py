@@ -1,4 +1,4 @@
-"""Public bug reports of other trimmers (``bug-cases.md``), told again in our own words: here they do not happen.
+"""Public bug reports of other trimmers, told again in our own words: here they do not happen.
 
 Reports about another wire format are tested where they hold for Chat arrays too.
 """

@@ -1,4 +1,4 @@
-"""The cap on observations (contract 4.9) and the token formula (appendix A), worked out by hand."""
+"""The cap on observations and the token formula (``docs/rules.md``, sections 3.3 and 2), worked out by hand."""
 
 from __future__ import annotations
 

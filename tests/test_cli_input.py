@@ -210,6 +210,7 @@ BAD = {
     "mark only": (b"\xef\xbb\xbf\n", "in.json: expected a conversation, found nothing"),
     "truncated": (b'[{"role": "user",', "in.json:1:18: not JSON: expecting property name enclosed in double quotes (the input ends"),
     "truncated array": (GOOD[:-1].encode(), "in.json:1:35: not JSON: expecting ',' or ']' (the input ends too early)"),
+    "a line in a text": (b'["a\nb"]', "in.json:1:4: not JSON: invalid control character"),
     "truncated, many lines": (b'[\n  {"role": "user"},\n', "in.json:3:1: not JSON: expecting value (the input ends too early)"),
     "no JSON": (b"hello\n", "in.json:1:1: not JSON: expecting value"),
     "no JSON, many lines": (b"hello\nworld\n", "in.json:1:1: not JSON: expecting value"),

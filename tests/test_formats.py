@@ -16,7 +16,9 @@ from agreement import options
 from support import CORE, TWIN, cheap, engine_window, needs_both, outcome, same_messages, snapshot
 from wires import anthropic, bedrock, clones, gemini, langchain, openai_responses, pi, pydantic_ai
 
-WIRES = {wire.__name__.rpartition(".")[2]: wire for wire in (anthropic, bedrock, clones, gemini, langchain, openai_responses, pi, pydantic_ai)}
+WIRES = {
+    wire.__name__.rpartition(".")[2]: wire for wire in (anthropic, bedrock, clones, gemini, langchain, openai_responses, pi, pydantic_ai)
+}
 SEEDS = range(60)
 CORPUS = {"bedrock-converse": "bedrock", "pi-session-jsonl": "pi"}
 """Formats whose files are called otherwise."""
@@ -107,9 +109,7 @@ def conversations(corpus: Path) -> Iterator[tuple[str, str, list[Any]]]:
 
 def test_every_real_conversation_is_told_by_its_shape(corpus: Path) -> None:
     seen = {
-        (name, form, found)
-        for name, form, messages in conversations(corpus)
-        if (found := backcut.trim(messages).report.format) != form
+        (name, form, found) for name, form, messages in conversations(corpus) if (found := backcut.trim(messages).report.format) != form
     }
     assert seen == set()
 

@@ -14,9 +14,10 @@ import pytest
 import backcut
 from agreement import agree
 from chat import text_part
+from engines import ENGINES
 from pictures import PICTURE, png, wav
 from pictures import text as encoded
-from support import DEFAULT_NOTICE, cheap, needs_both, snapshot
+from support import DEFAULT_NOTICE, cheap, engine_window, needs_both, snapshot
 from wires import langchain as judge
 
 Message = dict[str, Any]
@@ -366,10 +367,31 @@ def test_codes(wrap: Callable[[Message], Any], path: tuple[str, ...], messages: 
         {"role": "assistant", "content": "", "tool_calls": [a_call("a")]},
         {"type": "AIMessageChunk", "content": "x"},
         {"type": "generic", "data": {"role": "critic", "content": "x"}},
+        {"type": "ai", "content": None, "tool_calls": [a_call("a")]},
+        {"type": "human", "content": None},
+        {"type": "ai"},
+        an_object({"type": "ai", "content": None}),
+        {"type": "message", "role": "assistant", "content": "x", "tool_calls": [a_call("a")]},
     ],
 )
 def test_shapes_that_decide(message: Any) -> None:
-    assert backcut.trim([{"role": "user", "content": "q"}, message]).report.format == "langchain"
+    for engine in ENGINES:
+        found = engine_window(engine, {"format": "auto"}).plan([{"role": "user", "content": "q"}, message], None, None)
+        assert found.report.format == "langchain"
+
+
+@pytest.mark.parametrize(
+    ("message", "form"),
+    [
+        ({"type": "OtherMessageChunk", "content": "x"}, "openai-responses"),
+        ({"type": "HumanMessage", "content": "x"}, "openai-responses"),
+        ({"role": "assistant", "stopReason": 5, "content": "x"}, "openai-chat"),
+        ({"role": "user", "kind": 5, "parts": [], "content": "x"}, "openai-chat"),
+    ],
+)
+def test_shapes_of_others(message: Message, form: str) -> None:
+    for engine in ENGINES:
+        assert engine_window(engine, {"format": "auto"}).plan([message], None, None).report.format == form
 
 
 def test_parts_of_any_provider_are_its_own() -> None:
@@ -402,6 +424,7 @@ REMOVE = "a message, not the command to remove one"
         ({"lc": 1, "id": ["RemoveMessage"], "kwargs": {"id": "m"}}, "id", "'RemoveMessage'", REMOVE),
         ({"lc": 1, "id": ["PromptTemplate"], "kwargs": {}}, "id", "'PromptTemplate'", "a list that ends in the class of a message"),
         ({"lc": 1, "id": [], "kwargs": {}}, "id", "list", "a list that ends in the class of a message"),
+        ({"lc": 1, "id": [None], "kwargs": {}}, "id", "NoneType", "a list that ends in the class of a message"),
         ({"lc": 1, "type": "not_implemented", "id": ["AIMessage"]}, "kwargs", "nothing", "a mapping with the fields of the message"),
         (human(5), "content", "int", "a string, a list of blocks or null"),
         (stored(human(5)), "data.content", "int", "a string, a list of blocks or null"),

@@ -447,6 +447,23 @@ def test_a_text_alone_is_measured_and_sent_as_it_is(key: str) -> None:
             call(**{key: "hi"}, instructions="x" * 40)
 
 
+@needs_gemini
+def test_what_gemini_takes_for_a_message_is_measured_and_sent_as_it_is() -> None:
+    """A part, texts and parts in a list, or a message that stands in no list."""
+    window = context_window(max_tokens=40, tokenizer=len)
+    part, message = {"text": "hi"}, {"role": "user", "parts": [{"text": "hi"}]}
+    long = {"text": "x" * 40}
+    call = window.wrap(lambda contents: contents)
+    for contents in (part, [part], ["hi", part], ("hi", types.SimpleNamespace(text="hi")), message, [message]):
+        assert call(contents) is contents
+    for contents in (long, [long], ["hi", long], ("hi", types.SimpleNamespace(**long)), {"role": "user", "parts": [long]}):
+        with pytest.raises(BudgetError):
+            call(contents)
+    assert call([]) == []
+    with pytest.raises(FormatError):
+        call([message, "hi"])
+
+
 def counted(**request: Any) -> int:
     """Tokens of a request, however it is handed over."""
     reports: list[Any] = []
@@ -463,7 +480,7 @@ def test_system_text_of_every_provider_is_counted(key: str) -> None:
     bare = counted(**{key: HISTORY})
     with_text = counted(**{key: HISTORY}, system=TEXT)
     assert with_text > bare
-    for name in ("instructions", "system_instruction", "systemInstruction"):
+    for name in ("instructions", "system_instruction", "systemInstruction", "system_message"):
         assert counted(**{key: HISTORY}, **{name: TEXT}) == with_text
         assert counted(**{key: HISTORY}, **{name: None}) == bare
     assert counted(**{key: HISTORY}, system=TEXT, instructions="x" * 99) == with_text
@@ -482,6 +499,8 @@ def test_system_text_in_every_shape() -> None:
         types.SimpleNamespace(role="user", parts=[part]),
         types.SimpleNamespace(role="user", parts=[part, types.SimpleNamespace(text=None)]),
         part,
+        types.SimpleNamespace(type="system", content=TEXT),
+        types.SimpleNamespace(type="system", content=[{"type": "text", "text": TEXT}], text=TEXT),
     ):
         assert counted(messages=HISTORY, system=system) == expected
     for system in ({"parts": [5]}, {"parts": None}, object(), {"text": 5}):

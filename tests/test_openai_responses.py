@@ -413,6 +413,8 @@ CHECKS: list[tuple[str, list[Item], list[tuple[str, int]]]] = [
     ("a trigger", [user("a"), TRIGGER], []),
     ("a misplaced trigger", [TRIGGER, user("a")], [("misplaced_trigger", 0)]),
     ("no call", [user("a"), output("c")], [("orphan_result", 1)]),
+    ("a call that may be referred to", [user("a"), of("item_reference", id="fc_1"), output("c")], []),
+    ("a call that is not referred to", [user("a"), output("c"), of("item_reference", id="fc_1")], [("orphan_result", 1)]),
     ("a dead call", [call("c"), user("a")], [("unanswered_call", 0)]),
     ("an id anew", [call("c"), user("a"), *pair("c")], [("unanswered_call", 0)]),
 ]

@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 
 import backcut
+from backcut.options import FORMATS
+from backcut.wire import CODES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))) if path.is_file()]
@@ -125,3 +127,49 @@ def test_first_command_of_the_readme() -> None:
     words = re.sub(r"\s+", " ", " ".join(shell))
     assert re.search(r"pip install \. && backcut trim examples/\S+", words)
     assert re.search(r"pip install '\.\[test\]' && pytest", words)
+
+
+QUESTIONS = ("What is read", "What is kept together", "Where it may start", "The notice", "Long results", "Thinking", "check")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "auto"])
+def test_every_format_has_its_page_and_its_rules(name: str) -> None:
+    """The same questions in the same order, and a place in each list of formats."""
+    page = (ROOT / "docs" / "formats" / f"{name}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert [heading for heading in headings if heading in QUESTIONS] == list(QUESTIONS)
+    for path, link in (
+        ("README.md", f"docs/formats/{name}.md"),
+        ("docs/index.md", f"formats/{name}.md"),
+        ("docs/formats/index.md", f"{name}.md"),
+    ):
+        assert f"]({link})" in (ROOT / path).read_text(encoding="utf-8")
+    assert f"\n### `{name}`\n" in (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+
+
+def test_every_code_of_check_is_explained() -> None:
+    for path in ("docs/check.md", "docs/rules.md"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert [code for code in CODES if f"`{code}`" not in text] == []
+
+
+def test_links_lead_somewhere() -> None:
+    """Files and headings that the documentation refers to are there."""
+
+    def prose(page: Path) -> str:
+        return _FENCE.sub("", page.read_text(encoding="utf-8"))
+
+    def anchors(page: Path) -> set[str]:
+        titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE))
+        return {re.sub(r"[^\w\- ]", "", title).strip().replace(" ", "-") for title in titles}
+
+    lost = []
+    for page in (*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"):
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+            if "://" in link:
+                continue
+            place, _, anchor = link.partition("#")
+            target = (page.parent / place).resolve() if place else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                lost.append(f"{page_id(page)}: {link}")
+    assert lost == []

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -18,7 +19,7 @@ import backcut
 from backcut.options import FORMATS
 from dresses import Dress
 from repairs import CASES, NO_RESULT, RESUMED, Case
-from support import snapshot
+from support import CORE, TWIN, needs_both, outcome, snapshot
 from wires import anthropic, bedrock, clones, gemini, langchain, openai_responses, pi, pydantic_ai
 
 WIRES: dict[str, ModuleType] = {
@@ -292,6 +293,48 @@ def test_whatever_is_put_together_is_mended(wire: str) -> None:
                     del messages[at]
         repaired(wire, messages)
         before = broken[:12]
+
+
+VALUES: tuple[Any, ...] = (None, "", " ", "user", "call_1_0", 3, True, [], {}, ["s"], [{}], {"text": ""}, [{"type": "text", "text": "t"}])
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Everything in a message, each as what holds it and the key there."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield value, key
+        yield from places(inner)
+
+
+def ruined(wire: str) -> Iterator[list[Any]]:
+    """Histories that were damaged several times over, by what breaks pairs and by values from elsewhere."""
+    for random, messages in histories(wire):
+        messages = deepcopy(messages)
+        for _ in range(random.randrange(1, 6) if messages else 0):
+            with suppress(Exception):  # some damage wants to find what other damage took
+                name, broken = WIRES[wire].breakages(messages, random)
+                messages = messages if name in UNREADABLE else deepcopy(broken)
+        for message in random.choices(messages, k=random.randrange(3)) if messages else ():
+            if found := list(places(message)):
+                holder, key = random.choice(found)
+                holder[key] = deepcopy(random.choice(VALUES))
+        yield messages
+
+
+@needs_both
+@each_format
+def test_what_was_damaged_several_times_is_mended(wire: str) -> None:
+    """Or refused, and by both engines alike."""
+    read = 0
+    for messages in ruined(wire):
+        checks = [outcome(lambda e=e, m=messages: [(v.code, v.index, v.ids) for v in e.check(m, wire)]) for e in (CORE, TWIN)]
+        assert checks[0] == checks[1]
+        if checks[0][0] == "answer":
+            read += 1
+            repaired(wire, messages)
+        else:
+            with pytest.raises(backcut.FormatError):
+                backcut.repair(messages, format=wire)
+    assert read > len(SEEDS) // 3
 
 
 # Real conversations

@@ -1,4 +1,4 @@
-"""Each rule of a cut by a case worked out by hand (contract 4, ``docs/rules.md``)."""
+"""Each rule of a cut by a case worked out by hand (``docs/rules.md``)."""
 
 from __future__ import annotations
 

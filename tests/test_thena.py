@@ -1,4 +1,4 @@
-"""compat="thena": what ThenaJS's contextWindow() did, each of its vectors (``seed-systems.md`` 2.2) as a golden case.
+"""compat="thena": what ThenaJS's contextWindow() did, each of its vectors as a golden case.
 
 ``S10 u5 t101`` are a system message of 10 characters, a user turn of 5, an observation of 101; ``N`` is the notice.
 """

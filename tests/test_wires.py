@@ -407,12 +407,12 @@ def test_sizes_of_anthropic() -> None:
         ),
         asks(answer("a") | {"content": [words("ok"), {"type": "document", "source": {"type": "url", "url": "u"}}]}),
     ]
-    texts = [("日本",), ("hmm", 'web_search {"q":1}', "Ti", 'read {"é":"x"}'), ("ok",)]
+    texts = [("日本",), ("hmm", 'web_search {"q":1}', "Ti", "u", 'read {"é":"x"}'), ("ok",)]
     assert anthropic.pieces(messages) == texts
-    assert anthropic.size_chars(messages) == 2 + 3 + 7 + 2 + 9 + 2
+    assert anthropic.size_chars(messages) == 2 + 3 + 7 + 2 + 1 + 9 + 2
     frames = 3 * 3 + len("user") * 2 + len("assistant")
     tools = 2 * 3 + len("web_search") + len("read") + 2 * 3
-    assert anthropic.size_tokens(messages, len) == 25 + frames + tools + len("SSSSS" + "DDDD" + "EEEE") + 765 + 1500
+    assert anthropic.size_tokens(messages, len) == 26 + frames + tools + len("SSSSS" + "DDDD" + "EEEE") + 765 + 1500
 
 
 def test_sizes_of_gemini() -> None:
@@ -471,7 +471,7 @@ FINDINGS: dict[str, tuple[ModuleType, dict[int, list[int]], list[int]]] = {
     ),
     "vscode-copilot-chat.anthropic": (anthropic, {}, []),
     "pydantic-ai.anthropic": (anthropic, {}, [16, 30]),
-    "pydantic-ai.bedrock-converse": (bedrock, {21: [1, 2]}, []),
+    "pydantic-ai.bedrock-converse": (bedrock, {}, []),
     "pydantic-ai.gemini": (gemini, {}, []),
     "rendered.bedrock-converse": (bedrock, {}, []),
     "rendered.gemini": (gemini, {}, []),

@@ -178,7 +178,7 @@ SIZES = [
             "tool_calls": [{"name": "go", "args": {"a": 1}, "id": "c"}],
         },
         2 + 7,
-        3 + 2 + 2 + 3 + 2 + 7,
+        3 + 9 + 2 + 3 + 2 + 7,
     ),
     (
         pydantic_ai,

@@ -95,8 +95,9 @@ class BudgetError(BackcutError, ValueError):
     """Not even the newest group fits.
 
     Attributes:
-        needed: what the newest group needs, in the unit of the ceiling (messages, characters, or tokens of the whole
-            request; at least so many where one text alone is too long to be worth tokenizing).
+        needed: what the newest group needs, and with it its task in formats whose providers insist on a user turn in front; in the
+            unit of the ceiling (messages, characters, or tokens of the whole request; at least so many where one text alone is
+            too long to be worth tokenizing).
         limit: what there is: the ceiling, for tokens less ``reserve_tokens``.
         ceiling: ``max_turns``, ``max_chars`` or ``max_tokens``.
         index: where the newest group begins in the history; ``None`` where there is no message behind the head.
@@ -105,10 +106,12 @@ class BudgetError(BackcutError, ValueError):
     _fields = ("needed", "limit", "ceiling", "index")
 
     def __init__(self, needed: int, limit: int, ceiling: str, index: int | None) -> None:
-        least = "an empty conversation behind the head" if index is None else f"the newest group alone, messages[{index}:],"
+        least = "an empty conversation behind the head" if index is None else f"the newest group, messages[{index}:],"
         if ceiling == "max_tokens":
             # What is asked for is a request, so the newest group need not be what is large in it.
-            least = f"a request with {least} is the least that can be sent, and with head, tools and frames"
+            least = f"a request with {least} is the least that can be sent, and with head, tools, frames and what it cannot go without"
+        elif index is not None:
+            least += " with what it cannot go without,"
         super().__init__(f"{least} needs {needed} of {ceiling}, but there are {limit}")
         self.needed = needed
         self.limit = limit

@@ -36,7 +36,7 @@ FORMATS = (
     "langchain",
     "pydantic-ai",
 )
-"""The wire formats, and ``auto``."""
+"""The wire formats, and ``auto``, which tells one from the shape of the messages: ``docs/formats/index.md``."""
 
 _T = TypeVar("_T")
 

@@ -12,7 +12,8 @@ __all__ = ["ARRAYS", "beside"]
 ARRAYS = ("messages", "input", "contents")
 """Where messages stand: with most providers, in OpenAI's Responses, with Gemini."""
 
-_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction")
+_SYSTEM = ("system", "instructions", "system_instruction", "systemInstruction", "system_message")
+"""The last is that of LangChain's agents, whose messages come without it."""
 _TOOLS = ("tools", "functions")
 """``functions`` is what tools were called before."""
 

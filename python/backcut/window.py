@@ -27,7 +27,7 @@ _H = TypeVar("_H", bound=Sequence[Any])
 # else) stays Any. An overload for "list[_M]" beside one for "Sequence[_M]" would do, did a list[dict[str, Any]] not match both.
 
 Tools: TypeAlias = Sequence[Any] | None
-"""Tool schemas that are sent along: mappings as the provider takes them."""
+"""Tool schemas that are sent along: as the provider takes them, whichever it is."""
 
 System: TypeAlias = str | Sequence[Any] | None
 """System text that is sent outside of the messages: a text, or a list of texts and text blocks."""
@@ -118,8 +118,9 @@ class ContextWindow(Options):
         middleware: ``call_next`` gets a copy of the request whose messages are trimmed, and what it returns is returned as it is, an
         awaitable too. A request is a mapping or an object with ``messages``, or where it has none with ``input`` (Responses) or
         ``contents`` (Gemini). Its tools (``tools``, the older ``functions``, ``toolConfig``) and its system text (``system``,
-        ``instructions``, ``system_instruction``) are counted where they have a shape that can be, also in the ``config`` beside
-        ``contents``; no other field is, neither ``response_format`` nor ``model``: the window counts with its own tokenizer.
+        ``instructions``, ``system_instruction``, ``system_message``) are counted where they have a shape that can be, also in the
+        ``config`` beside ``contents``; no other field is, neither ``response_format`` nor ``model``: the window counts with its own
+        tokenizer.
 
         Raises:
             FormatError: the history cannot be read, or the request has none.
@@ -176,7 +177,7 @@ def context_window(
     integers of at least 1.
 
     Args:
-        max_turns: most messages behind the head (the leading system and developer messages).
+        max_turns: most messages behind the head (the leading system and developer messages); of Responses, most items.
         max_chars: most characters (code points) behind the head, the notice included.
         max_tokens: most tokens of the whole request: head, tools, system and ``reserve_tokens`` included.
         max_chars_per_tool: most characters of one tool result; longer ones are cut and marked.
@@ -187,15 +188,18 @@ def context_window(
         model: the model whose encoding or estimate counts, see :func:`backcut.tokenizer`; ``tokenizer`` wins.
             What pictures cost is this model's in any case.
         figures: what counts besides text, as :class:`Figures`; or by name those that are different from the model's.
-        format: the wire format of the messages; ``auto`` decides from their shape.
+        format: the format of the messages: ``openai-chat``, ``openai-responses``, ``anthropic``, ``gemini``, ``bedrock``, ``pi``,
+            ``langchain`` or ``pydantic-ai``; ``auto`` decides from their shape, and takes plain ones for ``openai-chat``.
         start: what the kept part may begin with: a ``user`` turn only, or ``any`` group.
         notice: the text that stands for what was cut: ``None`` for the default text, ``False`` to cut silently.
-        notice_role: whose message the notice is; ``user`` folds it into the first kept user turn.
+        notice_role: whose message the notice is; ``user`` folds it into the first kept user turn, as all formats but OpenAI's do
+            in any case.
         tool_keep: which end of a tool result stays when it is cut.
         trim_to: above 0 and below 1: cut back to this share of the ceilings and stay there until the window is full again, so
             that the provider's prompt cache holds.
         on_overflow: what happens when not even the newest group fits: a ``BudgetError``, or it is sent all the same.
-        thinking: what becomes of signed thinking behind a cut, in formats that have it.
+        thinking: what becomes of signed thinking behind a change, in formats that have it: ``keep`` sends it as it is, ``strip``
+            takes it out of turns that are completed.
         compat: ``thena`` plays the rules of ThenaJS to the letter, quirks included.
         warn_index_failure: deprecated name of ``notice``, which wins.
         on_report: called with the ``TrimReport`` after each trim; not a coroutine function. What it raises comes through and so
@@ -258,7 +262,7 @@ def count(
         tokenizer: how tokens are counted, as for :func:`context_window`; ``o200k_base`` where neither this nor ``model`` is given.
         model: the model whose encoding or estimate counts; ``tokenizer`` wins. What pictures cost is this model's in any case.
         figures: what counts besides text, as for :func:`context_window`.
-        format: the wire format of the messages.
+        format: the format of the messages, as for :func:`context_window`.
         tools: tool schemas of the request, counted too.
         system: system text outside of the array, counted too.
 
@@ -285,7 +289,7 @@ def check(messages: Sequence[Any], *, format: str = "auto") -> list[Violation]:
 
     Args:
         messages: the history.
-        format: the wire format of the messages.
+        format: the format of the messages, as for :func:`context_window`.
 
     Returns:
         ``Violation(code, index, message, ids)`` in order of index; empty where the history is sound. A trailing group whose calls
@@ -309,7 +313,7 @@ def repair(messages: Sequence[Any], *, format: str = "auto") -> Repaired[Any]:
 
     Args:
         messages: the history. It is not changed, at any depth.
-        format: the wire format of the messages.
+        format: the format of the messages, as for :func:`context_window`.
 
     Returns:
         ``Repaired(messages, changes)``. Messages that needed no change are the same objects; where nothing had to be done,
@@ -317,7 +321,7 @@ def repair(messages: Sequence[Any], *, format: str = "auto") -> Repaired[Any]:
         left to whoever answers them.
 
     Raises:
-        OptionError: the format is not known, or not there yet.
+        OptionError: the format is not known.
         FormatError: the history cannot be read as the format says.
     """
     from . import mend  # few need it, and at most once a history

@@ -36,7 +36,8 @@ impl Fold {
     pub fn apply(self, size: Size) -> Size {
         Size {
             chars: size.chars + self.chars,
-            tokens: size.tokens - self.tokens_less + self.tokens_more,
+            // Of what lies beyond a ceiling tokens were not counted, so that less may be there than gives way.
+            tokens: (size.tokens + self.tokens_more).saturating_sub(self.tokens_less),
             ..size
         }
     }
@@ -493,7 +494,8 @@ impl<'a, H: History> Walk<'a, H> {
         if !capped.is_empty() {
             self.capped.push((index, capped));
         }
-        if let Some(thinking) = thinking {
+        // The model alone thinks: nobody signs what stands in another's message.
+        if let Some(thinking) = thinking.filter(|_| turn == Turn::Model) {
             self.sign(index, *thinking, meter.chars, meter.tokens);
         }
         self.take(index, turn, meter.chars, meter.tokens);

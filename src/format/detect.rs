@@ -107,7 +107,7 @@ fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
     }
     let role = word(Key::Role)?;
     let role = role.as_deref();
-    if role == Some("model") || (kind.is_none() && has(Key::Parts)?) {
+    if role == Some("model") || (has(Key::Parts)? && !has(Key::Kind)?) {
         return Ok(Format::of("gemini"));
     }
     let item = word(Key::Type)?;
@@ -115,10 +115,12 @@ fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
     if is_pi(message, role, item)? {
         return Ok(Format::of("pi"));
     }
-    if matches!(role, Some("human" | "ai")) || has(Key::Lc)? {
-        return Ok(Format::of("langchain"));
-    }
-    if item.is_some_and(is_langchain) && (has(Key::Content)? || has(Key::Data)?) {
+    let calls = message.get(Key::ToolCalls)?;
+    if matches!(role, Some("human" | "ai"))
+        || item.is_some_and(is_langchain)
+        || has(Key::Lc)?
+        || calls.as_ref().map_or(Ok(false), calls_of_langchain)?
+    {
         return Ok(Format::of("langchain"));
     }
     let content = message.get(Key::Content)?;
@@ -131,20 +133,7 @@ fn by_shape<V: Value>(message: &V) -> Result<Option<Format>, Foreign> {
                 .is_none_or(|content| content.text().is_none()) => {}
         Some(_) => return Ok(Format::of("openai-responses")),
     }
-    if let Some(calls) = message.get(Key::ToolCalls)? {
-        let first = records(Some(&calls)).next();
-        let of_langchain = match first {
-            Some(call) => call.get(Key::Function)?.is_none() && call.get(Key::Args)?.is_some(),
-            None => false,
-        };
-        let name = if of_langchain {
-            "langchain"
-        } else {
-            "openai-chat"
-        };
-        return Ok(Format::of(name));
-    }
-    if matches!(role, Some("tool" | "function")) || has(Key::FunctionCall)? {
+    if matches!(role, Some("tool" | "function")) || calls.is_some() || has(Key::FunctionCall)? {
         return Ok(Some(Format::OpenaiChat));
     }
     for part in records(content.as_ref()) {
@@ -161,7 +150,7 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
         role,
         Some("toolResult" | "bashExecution" | "custom" | "branchSummary" | "compactionSummary")
     );
-    if of_pi || message.get(Key::StopReason)?.is_some() {
+    if of_pi || text_at(message, Key::StopReason)?.is_some() {
         return Ok(true);
     }
     Ok(match item {
@@ -169,7 +158,7 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
             .get(Key::Message)?
             .is_some_and(|inner| inner.is_record()),
         Some("compaction") => text_at(message, Key::Summary)?.is_some(),
-        Some("custom") => role.is_none(),
+        Some("custom") => message.get(Key::Role)?.is_none(),
         Some(
             "session"
             | "model_change"
@@ -183,10 +172,13 @@ fn is_pi<V: Value>(message: &V, role: Option<&str>, item: Option<&str>) -> Resul
     })
 }
 
-/// Whether the type of a message is one of `LangChain`'s.
+/// Whether the type of a message is one of `LangChain`'s, in pieces or whole.
 fn is_langchain(item: &str) -> bool {
+    let chunk = item
+        .strip_suffix("MessageChunk")
+        .map(str::to_ascii_lowercase);
     matches!(
-        item,
+        chunk.as_deref().unwrap_or(item),
         "human"
             | "ai"
             | "tool"
@@ -196,7 +188,15 @@ fn is_langchain(item: &str) -> bool {
             | "chat"
             | "generic"
             | "remove"
-    ) || item.ends_with("MessageChunk")
+    )
+}
+
+/// Whether `tool_calls` are as `LangChain` has them, by the first.
+fn calls_of_langchain<V: Value>(calls: &V) -> Result<bool, Foreign> {
+    let first = calls.item(0).filter(Value::is_record);
+    first.map_or(Ok(false), |call| {
+        Ok(call.get(Key::Function)?.is_none() && call.get(Key::Args)?.is_some())
+    })
 }
 
 /// The format that a content part's shape belongs to.

@@ -21,6 +21,11 @@ impl Wire for PydanticAi {
     const MERGES: bool = true;
     const INSISTS_ON_USER: bool = true;
 
+    /// Those of the provider's own tools the library leaves wherever they stand.
+    fn takes_late(family: Family) -> bool {
+        family == Family::Server
+    }
+
     fn role<V: Value>(message: &V) -> Result<(), ReadError> {
         is_request(message).map(|_| ())
     }
@@ -124,10 +129,10 @@ impl Wire for PydanticAi {
     fn inspect<V: Value>(
         message: &V,
         turn: Turn,
-        _links: &Links<V::Text>,
+        links: &Links<V::Text>,
         flaws: &mut Vec<Flaw>,
     ) -> Result<Marks, Foreign> {
-        inspect::inspect(message, turn, flaws)
+        inspect::inspect(message, turn, links, flaws)
     }
 
     fn order(seen: &[Seen]) -> Vec<(usize, Flaw)> {

@@ -6,7 +6,7 @@ mod items;
 mod parts;
 
 use crate::error::{Foreign, ReadError};
-use crate::facts::{Links, Turn};
+use crate::facts::{Family, Links, Turn};
 use crate::format::{Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, notice_in};
 use crate::value::{Key, Value};
 
@@ -17,7 +17,10 @@ impl Wire for Responses {
     const MERGES: bool = true;
     const INSISTS_ON_USER: bool = false;
     const HAS_SYSTEM_TURNS: bool = true;
-    const TAKES_LATE_RESULTS: bool = true;
+
+    fn takes_late(_family: Family) -> bool {
+        true
+    }
 
     fn role<V: Value>(message: &V) -> Result<(), ReadError> {
         items::kind(message).map(|_| ())

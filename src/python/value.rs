@@ -261,21 +261,23 @@ impl<'py, 'n> Value for Object<'py, 'n> {
     }
 
     fn only_entry(&self) -> Result<Option<(Self::Text, Self)>, Foreign> {
-        if let Ok(dict) = self.value.cast::<PyDict>()
-            && (dict.len() != 1 || dict.is_exact_instance_of::<PyDict>())
-        {
-            let only = dict.iter().next().filter(|_| dict.len() == 1);
-            return Ok(match only {
-                Some((key, value)) => Some((Str(key.str()?), self.inner(value))),
-                None => None,
-            });
-        }
-        let mut entries = self.entries()?;
-        Ok(if entries.len() == 1 {
-            entries.pop()
+        let (key, value) = if let Ok(dict) = self.value.cast_exact::<PyDict>() {
+            match dict.iter().next().filter(|_| dict.len() == 1) {
+                Some(entry) => entry,
+                None => return Ok(None),
+            }
+        } else if let Ok(mapping) = self.value.cast::<PyMapping>() {
+            let items = mapping.items()?;
+            if items.len() != 1 {
+                return Ok(None);
+            }
+            items.get_item(0)?.extract()?
         } else {
-            None
-        })
+            return Ok(None);
+        };
+        // Under any other key an edit would not find it again.
+        let key = key.cast_into::<PyString>().ok();
+        Ok(key.map(|key| (Str(key), self.inner(value))))
     }
 
     fn made_json(&self) -> Option<String> {
@@ -330,9 +332,18 @@ impl<'py, 'n> Value for Object<'py, 'n> {
 
     fn shown(&self) -> String {
         static SHORTEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let shown = SHORTEN
-            .import(self.value.py(), "backcut.errors", "shorten")
-            .and_then(|shorten| shorten.call1((&self.value,)));
+        let py = self.value.py();
+        // An enumeration that is a string is shown as that string.
+        let shown = if self.value.is_instance_of::<PyString>() {
+            let text = py.get_type::<PyString>();
+            text.call_method1(intern!(py, "__str__"), (&self.value,))
+        } else {
+            Ok(self.value.clone())
+        };
+        let shown = shown.and_then(|value| {
+            let shorten = SHORTEN.import(py, "backcut.errors", "shorten")?;
+            shorten.call1((value,))
+        });
         shown.map_or_else(|_| self.type_name(), |text| text.to_string())
     }
 }

@@ -1,4 +1,4 @@
-"""Anthropic Messages, from section 3 of the rules."""
+"""Anthropic Messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bedrock Converse, from section 5 of the rules."""
+"""Bedrock Converse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wires import common
 from wires.common import Count, Message, Part
 
 FORMAT = "bedrock"
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _MEDIA = {"image": common.IMAGE, "document": common.FILE, "video": common.FILE}
 
 

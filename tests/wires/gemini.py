@@ -1,4 +1,4 @@
-"""Gemini contents, from section 4 of the rules."""
+"""Gemini contents."""
 
 from __future__ import annotations
 

@@ -179,7 +179,8 @@ class Source:
 
     def _fail(self, error: json.JSONDecodeError, line: int) -> NoReturn:
         ends = " (the input ends too early)" if error.pos >= len(error.doc.rstrip()) else ""
-        sentence = f"not JSON: {error.msg[0].lower()}{error.msg[1:]}{ends}"
+        said = error.msg.removesuffix(" at")  # its place is said in front
+        sentence = f"not JSON: {said[0].lower()}{said[1:]}{ends}"
         raise CommandError(f"{self.name}:{line + error.lineno - 1}:{error.colno}: {sentence}{self.hint}") from None
 
 

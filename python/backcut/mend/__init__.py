@@ -8,7 +8,7 @@ out. Should a rule ever undo another, the number of rounds is bounded, and ``che
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -17,7 +17,7 @@ from .. import engine
 from ..report import Change, Repaired, Violation
 from ..wire import Reader
 from ..wire.common import Outline, Tie, read_history
-from ..wire.pairing import Pairing, Place, continues, pair
+from ..wire.pairing import Pairing, Place, again, continues, pair
 from .common import RESUMED, Loose, Mender
 
 __all__ = ["repair"]
@@ -37,7 +37,7 @@ def repair(messages: Any, format: str) -> Repaired:
         before = len(work.changes)
         for step in _STEPS:
             step(work)
-        if len(work.changes) == before or not any(work.found().values()):
+        if len(work.changes) == before or all(code in _HARMLESS for code in work.found()):
             break
     return Repaired([entry.message for entry in work.entries], tuple(sorted(work.changes, key=lambda change: change.index)))
 
@@ -67,8 +67,7 @@ class _Work:
         if self._found is None or self._found[0] != len(self.changes):
             by_code: dict[str, list[Violation]] = {}
             for violation in engine.check([entry.message for entry in self.entries], self.wire.name):
-                if violation.code not in _HARMLESS:
-                    by_code.setdefault(violation.code, []).append(violation)
+                by_code.setdefault(violation.code, []).append(violation)
             self._found = len(self.changes), by_code
         return self._found[1]
 
@@ -94,6 +93,7 @@ class _Work:
             away={at(result) for result in pairing.away},
             dead=[at(call) for call in pairing.dead],
         )
+        _first_come(outlines, pairing, self.wire.merges)
         return self.mender.paired([entry.message for entry in self.entries], outlines, pairing)
 
     def turn_end(self, outlines: Sequence[Outline], at: int) -> int:
@@ -172,14 +172,14 @@ def _ids(work: _Work) -> None:
     wrong = {name for violation in work.found().get("invalid_id", ()) for name in violation.ids}
     used = {name for outline in outlines for tie in outline.ties for name in (tie.id, tie.alias) if name is not None}
     callers = {tie.caller for outline in outlines for tie in outline.ties}
-    again = set(_again(outlines, work.wire.merges))
+    twice = {place for place, _ in again(outlines, work.wire.merges)}
     results = {call: result for result, call in pairing.answers.items()}
     names: dict[Place, str] = {}
     for index, outline in enumerate(outlines):
         for k, tie in enumerate(outline.ties):
             if tie.kind != "call" or not work.mender.has_id(tie):
                 continue
-            if tie.id is None or tie.id in wrong or (index, k) in again:
+            if tie.id is None or tie.id in wrong or (index, k) in twice:
                 name = _new(work.mender.id_of(tie), work.entries[index].origin, k, used)
                 names[index, k] = name
                 if (tie.family, tie.id) in callers:
@@ -201,17 +201,23 @@ def _ids(work: _Work) -> None:
         work.tell("made_id", entry.origin, "a call or a result got an id of its own", renamed.values())
 
 
-def _again(outlines: Sequence[Outline], merges: bool) -> Iterator[Place]:
-    """Calls with the id of another call that stands before it in the turn."""
-    seen: set[tuple[str, str]] = set()
+def _first_come(outlines: Sequence[Outline], pairing: Pairing, merges: bool) -> None:
+    """Calls of one turn that share an id are answered in their order, as nothing else tells them apart."""
+    sharing: dict[tuple[int, str, str], list[Place]] = {}
+    begin = 0
     for index, outline in enumerate(outlines):
-        if not continues(outlines, index, merges):
-            seen = set()
+        begin = begin if continues(outlines, index, merges) else index
         for k, tie in enumerate(outline.ties):
             if tie.kind == "call" and tie.id is not None:
-                if (tie.family, tie.id) in seen:
-                    yield index, k
-                seen.add((tie.family, tie.id))
+                sharing.setdefault((begin, tie.family, tie.id), []).append((index, k))
+    results = {call: result for result, call in pairing.answers.items()}
+    dead = set(pairing.dead)
+    for calls in sharing.values():
+        given = sorted(results[call] for call in calls if call in results)
+        pairing.answers.update(zip(given, calls, strict=False))
+        if 0 < len(given) < len(calls):
+            dead = dead.difference(calls[: len(given)]).union(calls[len(given) :])
+    pairing.dead = sorted(dead)
 
 
 def _new(prefix: str, index: int, k: int, used: set[str]) -> str:
@@ -230,6 +236,8 @@ def _orphans(work: _Work) -> None:
     outlines = work.outlines()
     answers = work.pairing(outlines).answers
     for index, outline in enumerate(outlines):
+        if outline.refers:
+            break  # what follows may answer what is not seen
         ties = outline.ties
         gone = {k for k, tie in enumerate(ties) if tie.kind == "result" and (index, k) not in answers}
         _take_out(work, index, ties, gone, "dropped_result", "a result that answers no call was dropped")
@@ -339,13 +347,16 @@ def _results_first(work: _Work) -> None:
     if not flagged:
         return
     turns = [outline.turn for outline in work.outlines()]
-    for index in flagged:
+    for index in reversed(flagged):
         entry, last = work.entries[index], index
         while last + 1 < len(turns) and turns[last + 1] == "result":
             last += 1
-        results, rest = work.mender.parted(entry.message)
-        entry.message = results
-        work.entries[last].message = work.mender.join(work.entries[last].message, rest)
+        entry.message, rest = work.mender.parted(entry.message)
+        results, behind = work.mender.parted(work.entries[last].message)
+        # In the order in which it was said.
+        for more in (rest, behind):
+            results = results if more is None else work.mender.join(results, more)
+        work.entries[last].message = results
         work.tell("moved_result", entry.origin, "results were moved in front of what else the message says")
 
 
@@ -389,19 +400,22 @@ def _systems(work: _Work) -> None:
 
 
 def _triggers(work: _Work) -> None:
-    """A trigger moves to the end, where one is enough."""
+    """A trigger moves to the end, where one is enough, and none may stand behind calls that wait for their results."""
     flagged = work.places("misplaced_trigger")
     if not flagged:
         return
     last = work.entries[flagged[-1]]
     is_there = work.mender.is_trigger(work.entries[-1].message)
+    is_live = bool(work.places("pending_call"))
     for index in flagged:
         entry = work.entries[index]
-        if entry is last and not is_there:
+        if entry is last and not (is_there or is_live):
             work.tell("moved_message", entry.origin, "a compaction trigger was moved to the end")
         else:
-            work.tell("dropped_message", entry.origin, "a compaction trigger was dropped, as there is one at the end")
-    work.entries = [entry for index, entry in enumerate(work.entries) if index not in flagged] + ([] if is_there else [last])
+            why = "calls wait for their results" if is_live else "there is one"
+            work.tell("dropped_message", entry.origin, f"a compaction trigger was dropped, as at the end {why}")
+    kept = [entry for index, entry in enumerate(work.entries) if index not in flagged]
+    work.entries = kept if is_there or is_live else [*kept, last]
 
 
 def _join(work: _Work) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ..wire import anthropic
 from ..wire.anthropic import CALLS, MARKS, result_family
-from ..wire.common import Tie, readable
+from ..wire.common import Tie, readable, text_in
 from .blocks import Blocks, parted
 from .common import EMPTY, NO_RESULT, NOTHING, Mended, Told, get, with_field, without_field
 
@@ -79,7 +79,7 @@ class Anthropic(Blocks):
 
 
 def _is_misplaced(message: Any, block: Any) -> bool:
-    kind, role = get(block, "type"), get(message, "role")
+    kind, role = text_in(block, "type"), get(message, "role")
     family = result_family(kind)
     if kind not in CALLS and family is None:
         return False

@@ -8,7 +8,7 @@ from ..wire import bedrock
 from ..wire.bedrock import family_of, held_in
 from ..wire.common import readable
 from .blocks import Blocks, parted
-from .common import EMPTY, NO_RESULT, NOTHING, Mended, Told, get, like, with_field
+from .common import EMPTY, NO_RESULT, NOTHING, Mended, Told, get, with_field
 
 __all__ = ["MENDER"]
 
@@ -64,13 +64,7 @@ class Bedrock(Blocks):
         return Mended(self.with_blocks(message, blocks), told, loose)
 
     def _result(self, held: Any, told: list[Told]) -> Any:
-        """A result without blank texts; one that is an error says something."""
-        content = get(held, "content")
-        if isinstance(content, (list, tuple)):
-            rest, blank = parted(content, [_is_blank(block) for block in content])
-            if blank:
-                held = with_field(held, "content", like(content, rest))
-                told.append(Told("dropped_text", EMPTY))
+        """A result that is an error says something."""
         if get(held, "status") == "error" and not get(held, "content"):
             held = with_field(held, "content", [{"text": NO_RESULT}])
             told.append(Told("added_text", "a failed result that said nothing got a text"))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from ..wire.common import Tie
@@ -90,7 +91,8 @@ class Blocks(Mender):
     def parted(self, message: Any) -> tuple[Any, Any]:
         blocks, results = self.blocks(message), self._results(message)
         rest, first = parted(blocks, [at in results for at in range(len(blocks))])
-        return self.with_blocks(message, first), self.with_blocks(message, rest)
+        with_some = partial(Blocks.with_blocks, self, message)  # marks of the cache alone go along, too
+        return with_some(first), with_some(rest)
 
     def join(self, first: Any, second: Any) -> Any:
         return self.with_blocks(first, [*self.blocks(first), *self.blocks(second)])

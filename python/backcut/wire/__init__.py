@@ -41,8 +41,8 @@ class Format(Protocol):
         """
 
     @property
-    def takes_late_results(self) -> bool:
-        """Whether a result may stand further behind its call: then it is no flaw, and holds all between them together all the same."""
+    def takes_late(self) -> Sequence[str]:
+        """Families whose results may stand further behind their call: that is no flaw, and holds all between together all the same."""
 
     def outline(self, message: Any, index: int) -> Outline:
         """What the message is, and its calls and results.

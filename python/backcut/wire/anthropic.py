@@ -33,7 +33,7 @@ name = "anthropic"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {"user": "user", "assistant": "model", "system": "system"}
 CALLS = {"tool_use": "tool", "server_tool_use": "server", "mcp_tool_use": "mcp"}
@@ -67,7 +67,7 @@ def outline(message: Any, index: int) -> Outline:
 
 
 def _tie(block: Any, role: str) -> Tie | None:
-    kind = get(block, "type")
+    kind = text_in(block, "type")
     if role == "assistant" and kind in CALLS:
         maker = get(block, "caller")
         caller = identity(get(maker, "tool_id")) if readable(maker) else None
@@ -96,8 +96,8 @@ def read(message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
     for place, block in enumerate(content):
         path: Path = ("content", place)
         pieces += _block(block, path, index, observations)
-        observations += readable(block) and get(block, "type") == "tool_result"
-    only_thinking = len(content) > 0 and all(readable(block) and get(block, "type") in _THINKING for block in content)
+        observations += readable(block) and text_in(block, "type") == "tool_result"
+    only_thinking = len(content) > 0 and all(readable(block) and text_in(block, "type") in _THINKING for block in content)
     return Facts(outline, tuple(pieces), only_thinking)
 
 
@@ -107,7 +107,7 @@ def _block(block: Any, path: Path, index: int, observation: int) -> Iterator[Pie
         return
     if not readable(block):
         raise FormatError(index, where(path), type(block).__name__, "a string or a mapping")
-    kind = get(block, "type")
+    kind = text_in(block, "type")
     if kind in _THINKING:
         thinking = text_at(block, (*path, "thinking"), index) if kind == "thinking" else None
         yield Piece((*path, "thinking"), thinking or "", item=path, thinking=True)
@@ -126,7 +126,7 @@ def _block(block: Any, path: Path, index: int, observation: int) -> Iterator[Pie
 
 def _shown(block: Any, path: Path, index: int) -> Iterator[Piece]:
     """A block that says or shows something by itself."""
-    kind = get(block, "type")
+    kind = text_in(block, "type")
     if kind == "text":
         text = text_at(block, (*path, "text"), index, "a string")
         if text is None:
@@ -158,7 +158,7 @@ def _document(block: Any, path: Path) -> Iterator[Piece]:
         content = get(source, "content")
         yield from unknown_texts({"content": content}, (*path, "source"))
         for k, inner in enumerate(content if isinstance(content, (list, tuple)) else ()):
-            if readable(inner) and get(inner, "type") == "image":
+            if readable(inner) and text_in(inner, "type") == "image":
                 yield Piece((*path, "source", "content", k), media=image_of(inner))
     else:
         yield Piece(path, media=File())
@@ -180,7 +180,7 @@ def _observation(block: Any, path: Path, index: int, number: int) -> Iterator[Pi
             yield Piece(item, inner, observation=number, item=item)
         elif not readable(inner):
             raise FormatError(index, where(item), type(inner).__name__, "a string or a mapping")
-        elif get(inner, "type") in ("image", "document", "search_result") or not isinstance(get(inner, "text"), str):
+        elif text_in(inner, "type") in ("image", "document", "search_result") or not isinstance(get(inner, "text"), str):
             yield from _shown(inner, item, index)
         else:
             yield Piece((*item, "text"), get(inner, "text"), observation=number, item=item)
@@ -197,7 +197,7 @@ def _server_result(block: Any, path: Path) -> Iterator[Piece]:
         if isinstance(within, str):
             yield Piece(below, within)
         for inner, at_inner in _items(within, below):
-            yield from _document(inner, at_inner) if get(inner, "type") == "document" else _texts_in(inner, at_inner)
+            yield from _document(inner, at_inner) if text_in(inner, "type") == "document" else _texts_in(inner, at_inner)
 
 
 def _items(content: Any, path: Path) -> Iterator[tuple[Any, Path]]:
@@ -225,7 +225,7 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
     """What the provider would refuse, calls and results aside."""
     outlines = [read.outline for read in facts]
     first = next((index for index, each in enumerate(outlines) if each.turn != "system"), None)
-    if first is not None and outlines[first].turn != "user":
+    if first is not None and outlines[first].turn != "user" and not _is_compacted(messages[first]):
         yield Violation("first_not_user", first, "the conversation does not begin with a plain user turn", ())
     marks = 0
     for index, (message, each) in enumerate(zip(messages, outlines, strict=True)):
@@ -234,12 +234,22 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
             yield Violation(
                 "misplaced_system", index, "a system message stands in front of the model's turn or at the end, and never first", ()
             )
-        blocks = [block for block in _blocks(message) if readable(block)]
+        blocks = _blocks(message)
         yield from _misplaced(blocks, index, each)
+        # Messages with results in a row are one.
+        goes_on = index + 1 < len(outlines) and outlines[index + 1].turn == "result"
+        results = [text_in(block, "type") == "tool_result" for block in blocks]
+        if each.turn == "result" and not all(results if goes_on else results[: sum(results)]):
+            yield Violation("text_before_result", index, "the results of a turn come first, all else behind them", ())
         yield from _ids(blocks, index)
-        before, marks = marks, marks + sum(get(block, "cache_control") is not None for block in blocks)
+        before, marks = marks, marks + sum(readable(block) and get(block, "cache_control") is not None for block in blocks)
         if before <= MARKS < marks:
             yield Violation("too_many_cache_marks", index, f"more than {MARKS} blocks have cache_control", ())
+
+
+def _is_compacted(message: Any) -> bool:
+    """Whether it begins with what has become of the conversation so far: the provider looks at nothing in front of that."""
+    return any(text_in(block, "type") == "compaction" for block in _blocks(message)[:1])
 
 
 def _empty(message: Any, index: int, outline: Outline, *, is_last: bool) -> Iterator[Violation]:
@@ -248,7 +258,7 @@ def _empty(message: Any, index: int, outline: Outline, *, is_last: bool) -> Iter
         yield Violation("missing_content", index, f"this {outline.role} message has no content", ())
     texts = [content] if isinstance(content, str) and content else []
     for block in _blocks(message):
-        text = block if isinstance(block, str) else get(block, "text") if get(block, "type") == "text" else None
+        text = block if isinstance(block, str) else get(block, "text") if text_in(block, "type") == "text" else None
         texts += [text] if isinstance(text, str) else []
     if not all(text.strip() for text in texts):
         yield Violation("blank_text", index, "a text is empty or white space", ())
@@ -262,7 +272,7 @@ def _may_instruct(outlines: Sequence[Outline], index: int) -> bool:
 
 
 def _misplaced(blocks: Sequence[Any], index: int, outline: Outline) -> Iterator[Violation]:
-    kinds = [get(block, "type") for block in blocks]
+    kinds = [text_in(block, "type") for block in blocks]  # a string has none
     mine = "assistant" if outline.role == "assistant" else "user"
     for kind in kinds:
         family = result_family(kind)
@@ -270,16 +280,12 @@ def _misplaced(blocks: Sequence[Any], index: int, outline: Outline) -> Iterator[
         if theirs != mine or (outline.role == "system" and (kind in CALLS or family)):
             yield Violation("misplaced_block", index, f"a {kind} block has no place in a {outline.role} message", ())
             break
-    if outline.turn == "result":
-        results = [kind == "tool_result" for kind in kinds]
-        if not all(results[: sum(results)]):
-            yield Violation("text_before_result", index, "results come first in a message, all else behind them", ())
 
 
 def _ids(blocks: Sequence[Any], index: int) -> Iterator[Violation]:
     ids: list[Any] = []
     for block in blocks:
-        kind = get(block, "type")
+        kind = text_in(block, "type")
         if kind in CALLS:
             ids.append(get(block, "id"))
         elif result_family(kind) is not None:
@@ -288,4 +294,4 @@ def _ids(blocks: Sequence[Any], index: int) -> Iterator[Violation]:
         yield Violation("missing_id", index, "a call or a result has no id", ())
     wrong = [each for each in ids if isinstance(each, str) and each and re.fullmatch("[a-zA-Z0-9_-]+", each) is None]
     if wrong:
-        yield Violation("invalid_id", index, "an id may have letters, digits, _ and - only", tuple(dict.fromkeys(wrong)))
+        yield Violation("invalid_id", index, "an id may have letters, digits, _ and - only", tuple(wrong))

@@ -33,7 +33,7 @@ name = "bedrock"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {"user": "user", "assistant": "model"}
 _BLOCKS = (
@@ -277,7 +277,8 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
             continue
         blocks = [("text", block) if isinstance(block, str) else held_in(block) for block in _blocks(message)]
         kinds = [key for key, _ in blocks]
-        if any(isinstance(text, str) and not text.strip() for text in [get(message, "content"), *_texts(blocks)]):
+        texts = [held for key, held in blocks if key == "text"]
+        if any(isinstance(text, str) and not text.strip() for text in [get(message, "content"), *texts]):
             yield Violation("blank_text", index, "a text is empty or white space", ())
         if "document" in kinds and "text" not in kinds and each.role == "user":
             yield Violation("document_without_text", index, "a document has no text beside it", ())
@@ -294,19 +295,9 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         yield from _ids([get(held, "toolUseId") for _, held in tied], index)
 
 
-def _texts(blocks: Sequence[tuple[str, Any]]) -> Iterator[Any]:
-    """The texts of blocks, and those in results."""
-    for key, held in blocks:
-        if key == "text":
-            yield held
-        elif key == "toolResult":
-            content = get(held, "content")
-            yield from (get(block, "text") for block in (content if isinstance(content, (list, tuple)) else ()) if readable(block))
-
-
 def _ids(ids: Sequence[Any], index: int) -> Iterator[Violation]:
     if not all(ids):
         yield Violation("missing_id", index, "a call or a result has no id", ())
-    wrong = [each for each in ids if each and re.fullmatch("[a-zA-Z0-9_-]{1,64}", each) is None]
+    wrong = [each for each in ids if each and re.fullmatch("[a-zA-Z0-9_.:-]{1,64}", each) is None]
     if wrong:
-        yield Violation("invalid_id", index, "an id has 1 to 64 letters, digits, _ and -", tuple(wrong))
+        yield Violation("invalid_id", index, "an id has 1 to 64 letters, digits, and characters of _-.:", tuple(wrong))

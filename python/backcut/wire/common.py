@@ -33,6 +33,7 @@ __all__ = [
     "get",
     "identity",
     "image_of",
+    "only_text",
     "plain",
     "read_history",
     "readable",
@@ -167,6 +168,8 @@ class Outline:
     """In the order in which they stand in the message. What cannot be read is none, or has no id: it is no error here."""
     sent: bool = True
     """Whether it is in the request, too; what is not neither calls nor answers there, and costs nothing: its role is empty."""
+    refers: bool = False
+    """Whether it stands for something that is not seen, such as a call."""
 
 
 # What a message costs
@@ -221,7 +224,9 @@ class Facts:
 
     @property
     def thinking(self) -> list[Path]:
-        """The blocks of signed thinking, in order."""
+        """The blocks of signed thinking, in order. The model alone thinks: nobody signs what stands in another's message."""
+        if self.outline.turn != "model":
+            return []
         return list(dict.fromkeys(piece.item for piece in self.pieces if piece.thinking and piece.item is not None))
 
 
@@ -257,6 +262,15 @@ def called(call: Any, path: Path, index: int, key: str) -> Iterator[Piece]:
     yield Piece((*path, key), arguments or "")
 
 
+def only_text(value: Any) -> tuple[str, str] | None:
+    """The only entry of a mapping, if that is a text under a text: under any other key an edit would not find it again."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        key, only = next(iter(value.items()))
+        if isinstance(key, str) and isinstance(only, str):
+            return key, only
+    return None
+
+
 def result_text(value: Any, path: Path, index: int) -> tuple[Path, str]:
     """What a result that is JSON says, and where: its only entry if that is a text, else all of it as compact JSON.
 
@@ -264,10 +278,8 @@ def result_text(value: Any, path: Path, index: int) -> tuple[Path, str]:
     """
     if isinstance(value, str):
         return path, value
-    if isinstance(value, Mapping) and len(value) == 1:
-        key, only = next(iter(value.items()))
-        if isinstance(key, str) and isinstance(only, str):
-            return (*path, key), only
+    if (only := only_text(value)) is not None:
+        return (*path, only[0]), only[1]
     try:
         return path, compact(value)
     except ValueError:

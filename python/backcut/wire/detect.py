@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .common import get, readable
+from .common import get, readable, text_in
 
 __all__ = ["detect", "part_shapes", "shape"]
 
@@ -61,7 +61,7 @@ def shape(message: Any) -> str | None:
 
 def part_shapes(message: Any) -> Iterator[str]:
     """The formats that its parts belong to. Chat Completions tells by its calls and results, whatever stands beside them."""
-    if get(message, "role") in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
+    if text_in(message, "role") in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
         return
     content = get(message, "content")
     for part in content if isinstance(content, (list, tuple)) else ():
@@ -71,50 +71,45 @@ def part_shapes(message: Any) -> Iterator[str]:
 
 
 def _of_message(message: Any) -> str | None:
-    role, kind, own = get(message, "role"), get(message, "kind"), get(message, "type")
+    role, kind, own = (text_in(message, key) for key in ("role", "kind", "type"))
     if kind in ("request", "response"):
         return "pydantic-ai"
-    if role == "model" or (get(message, "parts") is not None and kind is None):
+    if role == "model" or (get(message, "parts") is not None and get(message, "kind") is None):
         return "gemini"
     if role in _PI_ROLES or own in _PI_ENTRIES or isinstance(get(message, "stopReason"), str) or _is_entry(message, role, own):
         return "pi"
     if _is_langchain(message, role, own):
         return "langchain"
     # Anthropic's own reply is of type ``message`` too; its parts tell.
-    if isinstance(own, str) and (own != "message" or isinstance(get(message, "content"), str)):
+    if own is not None and (own != "message" or isinstance(get(message, "content"), str)):
         return "openai-responses"
     if role in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
         return "openai-chat"
     return None
 
 
-def _is_entry(message: Any, role: Any, own: Any) -> bool:
+def _is_entry(message: Any, role: str | None, own: str | None) -> bool:
     """Whether it is an entry of one of pi's session files that others have by the same type."""
     if own == "message":
         return readable(get(message, "message"))
-    return (own == "compaction" and isinstance(get(message, "summary"), str)) or (own == "custom" and role is None)
+    return (own == "compaction" and isinstance(get(message, "summary"), str)) or (own == "custom" and get(message, "role") is None)
 
 
-def _is_langchain(message: Any, role: Any, own: Any) -> bool:
+def _is_langchain(message: Any, role: str | None, own: str | None) -> bool:
     if get(message, "lc") is not None or role in ("human", "ai"):
         return True
     calls = get(message, "tool_calls")
     first = calls[0] if isinstance(calls, (list, tuple)) and calls else None
     if readable(first) and get(first, "function") is None and get(first, "args") is not None:
         return True
-    word = own.removesuffix("MessageChunk").lower() if isinstance(own, str) else None
-    return word in _LANGCHAIN and any(_has(message, key) for key in ("content", "data"))
-
-
-def _has(message: Any, key: str) -> bool:
-    return key in message if isinstance(message, Mapping) else hasattr(message, key)
+    return isinstance(own, str) and (own.removesuffix("MessageChunk").lower() if own.endswith("MessageChunk") else own) in _LANGCHAIN
 
 
 def _of_part(part: Any) -> str | None:
-    kind = get(part, "type")
-    if kind is None:
+    if get(part, "type") is None:
         return "bedrock" if any(get(part, key) is not None for key in _BEDROCK) else None
-    if not isinstance(kind, str):
+    kind = text_in(part, "type")
+    if kind is None:
         return None
     if (kind == "thinking" and isinstance(get(part, "thinkingSignature"), str)) or (kind == "image" and isinstance(get(part, "data"), str)):
         return "pi"

@@ -32,7 +32,7 @@ name = "gemini"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {"user": "user", "model": "model", "function": "result", "tool": "result"}
 """``tool`` is what the examples of Google's own SDK say where the wire says ``user`` or ``function``."""
@@ -198,10 +198,10 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
 
 
 def is_empty(part: Any) -> bool:
-    """Whether nothing is in a part: no text, nothing of what a part may hold, and nothing that nobody knows."""
+    """Whether nothing is in a part: no text, be it empty, nothing of what a part may hold, and nothing that nobody knows."""
     if isinstance(part, str):
         return not part
-    if get(part, "text") not in (None, "") or any(first_of(part, keys) is not None for keys in _HELD):
+    if get(part, "text") is not None or any(first_of(part, keys) is not None for keys in _HELD):
         return False
     known = {"text", "thought", *(key for keys in _HELD for key in keys)}
     return not isinstance(part, Mapping) or known.issuperset(map(str, part))

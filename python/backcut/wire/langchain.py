@@ -33,7 +33,7 @@ name = "langchain"
 merges = False
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _ROLES = {
     "human": "user",
@@ -108,9 +108,11 @@ def _constructed(message: Any, index: int) -> Found:
     kwargs, place = get(message, "kwargs"), get(message, "id")
     if not readable(kwargs):
         raise FormatError(index, "kwargs", found(kwargs), "a mapping with the fields of the message")
-    word = place[-1] if isinstance(place, (list, tuple)) and place else None
+    is_list = isinstance(place, (list, tuple)) and len(place) > 0
+    word = place[-1] if is_list else None
     if _role(word) is None:
-        raise FormatError(index, "id", _seen(place if word is None else word), "a list that ends in the class of a message")
+        seen = type(word).__name__ if is_list and not isinstance(word, str) else _seen(word if is_list else place)
+        raise FormatError(index, "id", seen, "a list that ends in the class of a message")
     return Found(_role_of(word, kwargs, index, "id"), kwargs, ("kwargs",))
 
 
@@ -229,7 +231,7 @@ def _block(turn: Turn, block: Any, path: Path, index: int, listed: bool) -> Iter
         return
     if not readable(block):
         raise FormatError(index, where(path), type(block).__name__, "a string or a mapping")
-    kind, text = get(block, "type"), get(block, "text")
+    kind, text = text_in(block, "type"), get(block, "text")
     own = (*path, "text")
     if (media := _media(block, kind)) is not None:
         yield Piece(path, media=media)

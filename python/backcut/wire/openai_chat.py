@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import FormatError
@@ -21,6 +21,7 @@ from .common import (
     get,
     identity,
     image_of,
+    only_text,
     readable,
     role_of,
     text_at,
@@ -33,7 +34,7 @@ name = "openai-chat"
 merges = False
 insists_on_user = False
 has_system_turns = True
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _TURNS: dict[str, Turn] = {
     "system": "system",
@@ -157,7 +158,7 @@ def _part(part: Any, path: Path, index: int, beside_calls: bool, observation: in
         return
     if not readable(part):
         raise FormatError(index, where(path), type(part).__name__, "a string or a mapping")
-    kind, text = get(part, "type"), get(part, "text")
+    kind, text = text_in(part, "type"), get(part, "text")
     own = (*path, "text")
     if kind == "document" and readable(document := get(part, "document")):
         yield _document(document, (*path, "document"), index, observation, path)
@@ -193,9 +194,8 @@ def audio_of(part: Any) -> Audio:
 
 def _document(document: Any, path: Path, index: int, observation: int | None, item: Path) -> Piece:
     """What a document of Cohere's says: its only entry if that is a text, so that a shortened one is read as it was written."""
-    entries = list(document.items()) if isinstance(document, Mapping) else []
-    if len(entries) == 1 and isinstance(entries[0][1], str):
-        return Piece((*path, str(entries[0][0])), entries[0][1], observation=observation, item=item)
+    if (only := only_text(document)) is not None:
+        return Piece((*path, only[0]), only[1], observation=observation, item=item)
     return Piece(path, _json(document, path, index), observation=observation, item=item)
 
 
@@ -260,6 +260,6 @@ def _flaws(message: Any, index: int, outline: Outline) -> Iterator[Violation]:
 
 
 def _is_text(part: Any) -> bool:
-    if isinstance(part, str) or get(part, "type") == "text":
+    if isinstance(part, str) or text_in(part, "type") == "text":
         return True
-    return get(part, "type") == "document" and readable(get(part, "document"))
+    return text_in(part, "type") == "document" and readable(get(part, "document"))

@@ -33,7 +33,6 @@ name = "openai-responses"
 merges = True
 insists_on_user = False
 has_system_turns = True
-takes_late_results = True
 
 _TURNS: dict[str, Turn] = {"system": "system", "developer": "system", "user": "user", "assistant": "model"}
 
@@ -48,6 +47,7 @@ _CALLS: dict[str, tuple[str, ...]] = {
     "program": ("code",),
     "mcp_approval_request": ("arguments",),
 }
+takes_late: tuple[str, ...] = tuple(_CALLS)
 """Calls, and where each says what it asks for."""
 
 _OUTPUTS = {
@@ -94,7 +94,7 @@ def outline(message: Any, index: int) -> Outline:
         return Outline("", "system")
     # What the provider ran stands amid what the model said.
     is_result = kind in _OUTPUTS and kind != "program_output" and not _is_by_server(message, kind)
-    return Outline("", "result" if is_result else "model", tuple(_ties(message, kind)))
+    return Outline("", "result" if is_result else "model", tuple(_ties(message, kind)), refers=kind == "item_reference")
 
 
 def _kind(item: Any, index: int) -> tuple[str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from .common import Outline, Tie
 
-__all__ = ["Pairing", "Place", "continues", "pair"]
+__all__ = ["Pairing", "Place", "again", "continues", "pair"]
 
 Place: TypeAlias = tuple[int, int]
 """A call or a result: the index of its message, and which of that message's ties it is."""
@@ -18,8 +19,6 @@ Place: TypeAlias = tuple[int, int]
 class Pairing:
     """Which result answers which call, by index of the message."""
 
-    late: dict[int, list[tuple[int, str | None]]] = field(default_factory=dict)
-    """Messages with results that do not stand behind their call: for each the message of that call, and its id."""
     orphans: dict[int, list[str | None]] = field(default_factory=dict)
     """Messages with results that answer nothing, with their ids."""
     unanswered: dict[int, list[str | None]] = field(default_factory=dict)
@@ -53,6 +52,33 @@ def continues(outlines: Sequence[Outline], at: int, merges: bool) -> bool:
     return merges and at > 0 and outlines[at].turn == outlines[at - 1].turn == "model"
 
 
+def again(outlines: Sequence[Outline], merges: bool) -> Iterator[tuple[Place, int]]:
+    """Calls with the id of another call of their turn, and how many there are by then. What a provider answers within the message is
+    settled there.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    for index, outline in enumerate(outlines):
+        if not continues(outlines, index, merges):
+            seen.clear()
+        for k in _unsettled(outline.ties):
+            tie = outline.ties[k]
+            if tie.id is not None:
+                seen[tie.family, tie.id] += 1
+                if (times := seen[tie.family, tie.id]) > 1:
+                    yield (index, k), times
+
+
+def _unsettled(ties: Sequence[Tie]) -> list[int]:
+    calls: list[int] = []
+    for k, tie in enumerate(ties):
+        if tie.kind == "call":
+            calls.append(k)
+        elif tie.id is not None:
+            own = next((call for call in calls if (ties[call].family, ties[call].id) == (tie.family, tie.id)), None)
+            calls = [call for call in calls if call != own]
+    return calls
+
+
 def _keys(tie: Tie) -> Iterator[tuple[str, str]]:
     return ((tie.family, name) for name in (tie.id, tie.alias) if name is not None)
 
@@ -81,7 +107,6 @@ def pair(outlines: Sequence[Outline], merges: bool) -> Pairing:
         waited = tie.family in ("server", "mcp") and all(each.turn != "user" for each in outlines[call.at : at])
         if not call.has_called and not waited:
             pairing.away.add((at, place))
-            pairing.late.setdefault(at, []).append((call.at, tie.id))
 
     at = 0
     while at < len(outlines):

@@ -33,7 +33,7 @@ name = "pi"
 merges = False
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ()
 
 _Kind = Literal["user", "assistant", "result", "bash", "summary", "unsent"]
 _ROLES: dict[str, _Kind] = {
@@ -131,7 +131,7 @@ def _ties(this: Found) -> Iterator[Tie]:
     elif this.kind == "assistant":
         content = get(this.record, "content")
         for block in content if isinstance(content, (list, tuple)) else ():
-            if readable(block) and get(block, "type") == "toolCall":
+            if readable(block) and text_in(block, "type") == "toolCall":
                 yield Tie("call", "tool", identity(get(block, "id")))
 
 
@@ -172,7 +172,7 @@ def _block(this: Found, block: Any, path: Path, index: int) -> Iterator[Piece]:
         return
     if not readable(block):
         raise FormatError(index, where(path), type(block).__name__, "a string or a mapping")
-    kind, text = get(block, "type"), get(block, "text")
+    kind, text = text_in(block, "type"), get(block, "text")
     own = (*path, "text")
     if observation is not None and isinstance(text, str):
         yield Piece(own, text, observation=observation, item=path)

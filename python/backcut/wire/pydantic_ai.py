@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +10,31 @@ from ..errors import FormatError, shorten
 from ..media import Audio, File, Image, Media, data_of, duration, image_size
 from ..report import PartCut, Violation
 from ..sent import sent
-from .common import Facts, Kind, Outline, Path, Piece, Tie, Turn, compact, found, get, identity, plain, readable, text_at, text_in, where
+from .common import (
+    Facts,
+    Kind,
+    Outline,
+    Path,
+    Piece,
+    Tie,
+    Turn,
+    compact,
+    found,
+    get,
+    identity,
+    only_text,
+    plain,
+    readable,
+    text_at,
+    text_in,
+    where,
+)
 
 name = "pydantic-ai"
 merges = True
 insists_on_user = True
 has_system_turns = False
-takes_late_results = False
+takes_late: tuple[str, ...] = ("server",)  # the library leaves them wherever they stand
 
 _CALLS = {"tool-call": "tool", "builtin-tool-call": "server"}
 _BOUND = (None, "anthropic", "bedrock")
@@ -171,10 +189,9 @@ def _returned(content: Any, path: Path, observation: int | None) -> Iterator[Pie
     elif (media := _media(content)) is not None:
         yield Piece(path, media=media)
     else:
-        entries = list(content.items()) if isinstance(content, Mapping) else []
-        if len(entries) == 1 and isinstance(entries[0][1], str):
+        if (only := only_text(content)) is not None:
             # So a mapping stays one whose text was cut.
-            path, content = (*path, str(entries[0][0])), entries[0][1]
+            path, content = (*path, only[0]), only[1]
         yield Piece(path, _said(content), observation=observation)
 
 
@@ -232,6 +249,5 @@ def flaws(messages: Sequence[Any], facts: Sequence[Facts]) -> Iterator[Violation
         # As the last one it asks the model to go on.
         if silent and index + 1 < len(messages):
             yield Violation("missing_content", index, "this request has no parts", ())
-        tied = [part for part in parts if _kind(part) in _CALLS or _result_family(part) is not None]
-        if any(identity(get(part, "tool_call_id")) is None for part in tied):
+        if any(tie.id is None for tie in each.outline.ties):
             yield Violation("missing_id", index, "a call or a result has no id", ())

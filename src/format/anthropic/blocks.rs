@@ -6,7 +6,7 @@ use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Tie, Turn};
 use crate::format::observation::Observation;
 use crate::format::{
-    Sink, media, meter_value, misfit, part_text, records, string, string_at, text_at,
+    Sink, media, meter_value, misfit, part_text, records, string, string_at, text_at, unknown_texts,
 };
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
@@ -147,14 +147,7 @@ fn shown<V: Value>(
                 sink.meter.opaque(&secret)?;
             }
         }
-        _ => {
-            for key in [Key::Text, Key::Thinking] {
-                if let Some(text) = text_at(block, key)? {
-                    return Ok(sink.meter.text(&text)?);
-                }
-            }
-            content_texts(block, sink)?;
-        }
+        _ => unknown_texts(block, sink.meter)?,
     }
     Ok(())
 }

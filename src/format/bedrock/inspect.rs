@@ -3,7 +3,7 @@
 use super::blocks;
 use crate::error::Foreign;
 use crate::facts::Turn;
-use crate::format::{Flaw, Marks, Seen, first_not_user, records, text_at};
+use crate::format::{Flaw, Marks, Seen, first_not_user, is_blank, text_at};
 use crate::value::{Key, Text, Value};
 
 /// The flaws of one message.
@@ -35,6 +35,7 @@ pub(super) fn inspect<V: Value>(
             continue;
         }
         let Some((key, held)) = blocks::held(&block)? else {
+            behind_other = true;
             continue;
         };
         match key {
@@ -53,7 +54,6 @@ pub(super) fn inspect<V: Value>(
                 }
                 if key == Key::ToolResult {
                     empty_result |= fails_silently(&held)?;
-                    blank |= has_blank_text(&held)?;
                 }
             }
             _ => {}
@@ -119,24 +119,10 @@ fn fails_silently<V: Value>(result: &V) -> Result<bool, Foreign> {
     Ok(fails && !says)
 }
 
-/// Whether a text in a result is blank.
-fn has_blank_text<V: Value>(result: &V) -> Result<bool, Foreign> {
-    for block in records(result.get(Key::Content)?.as_ref()) {
-        if text_at(&block, Key::Text)?.is_some_and(|text| is_blank(&text)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn is_blank<T: Text>(text: &T) -> bool {
-    text.as_str().trim().is_empty()
-}
-
-/// `^[a-zA-Z0-9_-]{1,64}$`
+/// `^[a-zA-Z0-9_.:-]{1,64}$`: the documented characters, and the dots and colons that models on Bedrock make and take.
 fn is_id(id: &str) -> bool {
     id.len() <= 64
         && id
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':'))
 }

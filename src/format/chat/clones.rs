@@ -116,7 +116,7 @@ pub(super) fn text_of<V: Value>(
     mut path: Path,
     k: usize,
 ) -> Result<(Path, V::Text), ReadError> {
-    if let [(name, only)] = document.entries()?.as_slice()
+    if let Some((name, only)) = document.only_entry()?
         && let Some(text) = only.text()
     {
         path.push(Step::Name(name.as_str().into_owned()));

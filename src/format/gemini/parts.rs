@@ -108,8 +108,7 @@ fn tie<V: Value>(held: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(),
 
 /// Whether nothing is in a part: no text, nothing of what a part may hold, and nothing that nobody knows.
 pub(super) fn is_empty<V: Value>(part: &V) -> Result<bool, Foreign> {
-    let says = |text: V| text.text().is_none_or(|text| text.chars() > 0);
-    if part.get(Key::Text)?.is_some_and(says) || first_of(part, HELD.as_flattened())?.is_some() {
+    if part.get(Key::Text)?.is_some() || first_of(part, HELD.as_flattened())?.is_some() {
         return Ok(false);
     }
     let known = |name: &str| {

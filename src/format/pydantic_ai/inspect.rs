@@ -1,9 +1,8 @@
 //! What pydantic-ai's providers refuse beside missing pairs.
 
-use super::tied;
 use crate::error::Foreign;
-use crate::facts::Turn;
-use crate::format::{Flaw, Marks, Seen, id_at, records};
+use crate::facts::{Links, Turn};
+use crate::format::{Flaw, Marks, Seen, id_at};
 use crate::value::{Key, Value};
 
 /// The request says nothing.
@@ -13,14 +12,12 @@ const EMPTY: Marks = 1;
 pub(super) fn inspect<V: Value>(
     message: &V,
     turn: Turn,
+    links: &Links<V::Text>,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Marks, Foreign> {
     let parts = message.get(Key::Parts)?;
-    let mut without_id = false;
-    for part in records(parts.as_ref()) {
-        without_id |= tied(&part)?.is_some() && id_at(&part, Key::ToolCallId)?.is_none();
-    }
-    if without_id {
+    let mut ties = links.calls.iter().chain(&links.results);
+    if ties.any(|tie| tie.id.is_none()) {
         flaws.push(Flaw::new("missing_id", "a call or a result has no id"));
     }
     let none = parts.is_none_or(|parts| parts.list() == Some(0));

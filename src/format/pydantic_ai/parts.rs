@@ -231,7 +231,7 @@ fn json<V: Value>(
     path: impl Fn() -> String,
 ) -> Result<(Option<Step>, V::Text), ReadError> {
     if value.is_record()
-        && let [(name, only)] = value.entries()?.as_slice()
+        && let Some((name, only)) = value.only_entry()?
         && let Some(text) = only.text()
     {
         return Ok((Some(Step::Name(name.as_str().into_owned())), text));

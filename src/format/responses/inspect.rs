@@ -3,7 +3,7 @@
 use super::items::{Kind, kind};
 use crate::error::Foreign;
 use crate::facts::{Family, Links, Turn};
-use crate::format::{Flaw, Marks, Seen};
+use crate::format::{Flaw, Marks, REFERS, Seen};
 use crate::value::{Key, Value};
 
 /// The item is reasoning.
@@ -42,7 +42,13 @@ pub(super) fn inspect<V: Value>(
             0
         }
         Kind::Trigger => TRIGGER,
-        Kind::Hosted(_) | Kind::Tools | Kind::Settings | Kind::Other => 0,
+        Kind::Other => {
+            let kind = item.get(Key::Type)?;
+            let refers =
+                kind.is_some_and(|kind| kind.word().is_some_and(|it| it == "item_reference"));
+            if refers { REFERS } else { 0 }
+        }
+        Kind::Hosted(_) | Kind::Tools | Kind::Settings => 0,
     })
 }
 
