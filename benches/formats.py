@@ -12,6 +12,7 @@ import os
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,7 @@ def ratios(talks: Sequence[Talk], unit: str, rounds: int) -> dict[str, float]:
                 at = number % len(FORMATS)
                 seconds = {}
                 for name in FORMATS[at:] + FORMATS[:at]:
-                    trim, history = windows[name].trim, talk[name]
-                    seconds[name] = processor_time(lambda t=trim, h=history: [t(h) for _ in range(CALLS)])
+                    seconds[name] = processor_time(partial(repeat, windows[name], talk[name]))
                 if number > 0:  # the first round warms up
                     for name in FORMATS:
                         found[name].append(seconds[name] / seconds["openai-chat"])
@@ -66,11 +66,17 @@ def ratios(talks: Sequence[Talk], unit: str, rounds: int) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def half(history: list[Any], name: str, unit: str) -> backcut.Window:
+def repeat(window: Any, history: list[Any]) -> None:
+    for _ in range(CALLS):
+        window.trim(history)
+
+
+def half(history: list[Any], name: str, unit: str) -> Any:
     """A window of half of the history."""
     whole = backcut.trim(history, format=name, tokenizer="o200k_base").report
     size = whole.chars_sent if unit == "max_chars" else whole.tokens_sent
-    return backcut.context_window(**{"format": name, unit: (size or 0) // 2})
+    options: dict[str, Any] = {"format": name, unit: (size or 0) // 2}
+    return backcut.context_window(**options)
 
 
 # The conversations ----------------------------------------------------------------------------------------------------
@@ -125,14 +131,14 @@ PARTS = {"anthropic": "content", "bedrock": "content", "gemini": "parts", "pydan
 
 
 def _user(name: str, text: str) -> list[Any]:
-    message: Message = {
+    messages: dict[str, Message] = {
         "gemini": {"role": "user", "parts": [{"text": text}]},
         "bedrock": {"role": "user", "content": [{"text": text}]},
         "langchain": {"type": "human", "content": text},
         "pi": {"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 0},
         "pydantic-ai": {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text, "timestamp": "0"}]},
-    }.get(name, {"role": "user", "content": text})
-    return [{"message": message}]
+    }
+    return [{"message": messages.get(name, {"role": "user", "content": text})}]
 
 
 def _model(name: str, text: str, calls: Sequence[tuple[str, str, Any]]) -> list[Any]:

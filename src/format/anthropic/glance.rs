@@ -14,6 +14,7 @@ enum Kind {
 }
 
 /// The turn of a plain message and its characters, its ties into `links`.
+#[inline(never)] // so that the glance of openai-chat stays small enough to be inlined
 pub(super) fn glance<V: Value>(
     message: &V,
     how: Reading,

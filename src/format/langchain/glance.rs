@@ -8,6 +8,7 @@ use crate::format::glance::{self, Said, take_id, text_block, text_or_json};
 use crate::value::{Key, Lent, Value};
 
 /// The turn of a plain message and its characters, its ties into `links`.
+#[inline(never)] // so that the glance of openai-chat stays small enough to be inlined
 pub(super) fn glance<V: Value>(
     message: &V,
     how: Reading,

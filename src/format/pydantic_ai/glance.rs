@@ -7,6 +7,7 @@ use crate::format::{Lead, Reading};
 use crate::value::{Key, Lent, Text, Value};
 
 /// The turn of a plain message and its characters, its ties into `links`.
+#[inline(never)] // so that the glance of openai-chat stays small enough to be inlined
 pub(super) fn glance<V: Value>(
     message: &V,
     how: Reading,
