@@ -1,5 +1,7 @@
 //! Reading a history from the newest message back, with running sums.
 
+mod thinking;
+
 use std::num::NonZeroU64;
 
 use super::TextOf;
@@ -12,9 +14,11 @@ use crate::groups::Backward;
 use crate::plan::{Edit, PartCut};
 use crate::tokens::Counter;
 use crate::value::History;
-use crate::window::{Limits, NoticeRole, Size, Thinking};
+use crate::window::{Limits, NoticeRole, Size};
 
 use super::request::Reader;
+use thinking::Signed;
+pub(super) use thinking::Stripped;
 
 /// A message that was read, with sums over it and all behind it.
 struct Message {
@@ -41,32 +45,6 @@ impl Fold {
             ..size
         }
     }
-}
-
-/// A message with signed thinking.
-struct Signed {
-    index: usize,
-    /// The parts that go when it is stripped; none where it stays as it is.
-    cuts: Vec<PartCut>,
-    /// Whether nothing else is in it.
-    whole: bool,
-    /// Whether its turn is completed: a plain user turn stands behind it.
-    completed: bool,
-    /// What stripping saves, here and behind.
-    saved: Size,
-}
-
-/// What of its signed thinking a change invalidates or removes.
-#[derive(Default)]
-pub(super) struct Stripped {
-    /// Edits of the messages that lose a part, oldest first.
-    pub edits: Vec<Edit>,
-    /// Messages that go whole.
-    pub left_out: Vec<usize>,
-    /// What it saves.
-    pub saved: Size,
-    /// Whether signed thinking is sent behind the change.
-    pub invalidated: bool,
 }
 
 /// A history, read from its end as far as somebody asked.
@@ -276,17 +254,6 @@ impl<'a, H: History> Walk<'a, H> {
         self.suffix(index) - self.saved_from(index)
     }
 
-    /// What stripping signed thinking saves from `index` on, once something in front of it was changed.
-    fn saved_from(&self, index: usize) -> Size {
-        if self.limits.thinking == Thinking::Keep {
-            return Size::default();
-        }
-        let behind = self.signed.partition_point(|signed| signed.index >= index);
-        behind
-            .checked_sub(1)
-            .map_or(Size::default(), |oldest| self.signed[oldest].saved)
-    }
-
     /// The size of all that was read, were something in front of it cut.
     #[inline]
     fn so_far(&self) -> Size {
@@ -299,31 +266,6 @@ impl<'a, H: History> Walk<'a, H> {
             return size;
         }
         size - self.saved_from(self.unread())
-    }
-
-    /// What becomes of the signed thinking of `index` and all behind it once something in front was changed.
-    pub fn strip(&self, index: usize) -> Stripped {
-        let behind = self.signed.partition_point(|signed| signed.index >= index);
-        let (mut edits, mut left_out) = (Vec::new(), Vec::new());
-        let strips = self.limits.thinking == Thinking::Strip;
-        let mut invalidated = false;
-        for signed in self.signed[..behind].iter().rev() {
-            let goes = strips && signed.completed && (signed.whole || !signed.cuts.is_empty());
-            match (goes, signed.whole) {
-                (false, _) => invalidated = true,
-                (true, true) => left_out.push(signed.index),
-                (true, false) => edits.push(Edit {
-                    index: signed.index,
-                    cuts: signed.cuts.clone(),
-                }),
-            }
-        }
-        Stripped {
-            edits,
-            left_out,
-            saved: self.saved_from(index),
-            invalidated,
-        }
     }
 
     /// Characters and bytes of `index` and all behind it, as a grid measures them.
@@ -500,35 +442,6 @@ impl<'a, H: History> Walk<'a, H> {
         }
         self.take(index, turn, meter.chars, meter.tokens);
         Ok(())
-    }
-
-    /// Takes up the signed thinking of a message, whose whole size is given.
-    fn sign(&mut self, index: usize, thinking: format::Thinking, chars: u64, tokens: u64) {
-        let completed = !self.users.is_empty();
-        let newer = self
-            .signed
-            .last()
-            .map_or(Size::default(), |newer| newer.saved);
-        let saved = match (completed, thinking.whole) {
-            (false, _) => Size::default(),
-            (true, true) => Size {
-                turns: 1,
-                chars,
-                tokens,
-            },
-            (true, false) => Size {
-                turns: 0,
-                chars: thinking.chars,
-                tokens: thinking.tokens,
-            },
-        };
-        self.signed.push(Signed {
-            index,
-            cuts: thinking.cuts,
-            whole: thinking.whole,
-            completed,
-            saved: newer + saved,
-        });
     }
 
     /// The nearest plain user turn before `index`. O(distance), once for all boundaries of a run.

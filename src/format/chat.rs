@@ -13,7 +13,7 @@ use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
     Flaw, Marks, Reading, STRING_OR_NULL, Sink, Wire, no_message, string, wrong_word,
 };
-use crate::value::{Key, Lent, Text, Value};
+use crate::value::{Key, Text, Value};
 
 pub(crate) use observation::thena;
 
@@ -83,21 +83,7 @@ pub(crate) const fn turn_of(role: Role) -> Turn {
 
 /// The role of a message: all that is looked at where a message is not read.
 pub(crate) fn role<V: Value>(message: &V) -> Result<Role, ReadError> {
-    // At a glance, where nothing is wrong with it.
-    let mut role = None;
-    message.look(|key, value| {
-        if key == Key::Role {
-            role = value.word(role_named);
-        }
-        key != Key::Role
-    });
-    if let Some(role) = role {
-        return Ok(role);
-    }
-    if !message.is_record() {
-        return Err(no_message(message));
-    }
-    role_of(message.get(Key::Role)?.as_ref())
+    crate::format::role_of(message, role_named, ROLES)
 }
 
 /// The role that stands under `role`.

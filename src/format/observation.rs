@@ -1,10 +1,10 @@
 //! Observations: what a tool gave back, shortened where a cap asks for it. `docs/rules.md`, section 3.3.
 
-use super::{Shorten, Sink};
+use super::{Shorten, Sink, part_text};
 use crate::cap::{self, Slice, TextCut};
-use crate::error::ReadError;
-use crate::plan::{PartCut, Path};
-use crate::value::{Text, Value};
+use crate::error::{Foreign, ReadError};
+use crate::plan::{PartCut, Path, to};
+use crate::value::{Key, Text, Value};
 use crate::window::Cap;
 
 /// A shortened observation.
@@ -85,6 +85,42 @@ impl<V: Value> Sink<'_, '_, V> {
             Shorten::To(cap) => Some(cap.chars),
             Shorten::Thena(chars) => Some(chars),
         }
+    }
+
+    /// Reads the content of a result at `path`, of which `blocks` tells how many it has where it is no string: strings, and the
+    /// texts of blocks that `is_text` lets, share the cap of an observation; `other` meters all else.
+    pub(crate) fn content(
+        &mut self,
+        content: &V,
+        path: impl Fn(Path) -> Path,
+        blocks: impl FnOnce(&V) -> Result<usize, ReadError>,
+        is_text: impl Fn(&V) -> Result<bool, Foreign>,
+        mut other: impl FnMut(&V, usize, &mut Self) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        if let Some(text) = content.text() {
+            return match self.cap() {
+                Some(most) if text.chars() > most => self.observation(|observation, _| {
+                    observation.text(path(to![Key::Content]), text, true);
+                    Ok(())
+                }),
+                _ => Ok(self.meter.text(&text)?),
+            };
+        }
+        let len = blocks(content)?;
+        self.observation(|observation, sink| {
+            for (k, block) in (0..len).map_while(|k| Some((k, content.item(k)?))) {
+                match part_text(&block)? {
+                    Some(text) if block.text().is_some() => {
+                        observation.text(path(to![Key::Content, k]), text, true);
+                    }
+                    Some(text) if is_text(&block)? => {
+                        observation.text(path(to![Key::Content, k, Key::Text]), text, true);
+                    }
+                    _ => other(&block, k, sink)?,
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Reads an observation: `read` gives its texts to the observation and meters all else itself.

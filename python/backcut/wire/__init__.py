@@ -141,6 +141,11 @@ class Reader:
         """The same of all messages, oldest first."""
         return [self.outline(message, index) for index, message in enumerate(history)]
 
+    def read_all(self, history: Sequence[Any]) -> list[Facts]:
+        """All messages, oldest first: their outlines, then the rest."""
+        outlines = self.outlines(history)
+        return [self.read(message, index, outlines[index], names=True) for index, message in enumerate(history)]
+
     def read(self, message: Any, index: int, outline: Outline, *, names: bool) -> Facts:
         """All that counts of a message; a part that another format has is refused.
 

@@ -5,8 +5,7 @@ use crate::cost::{Media, place};
 use crate::error::{Foreign, ReadError};
 use crate::facts::Turn;
 use crate::format::media::Kind;
-use crate::format::observation::Observation;
-use crate::format::{Sink, media, misfit, part_text, records, string_at, text_at, unknown_texts};
+use crate::format::{Sink, media, misfit, records, string_at, text_at, unknown_texts};
 use crate::media::{duration, size};
 use crate::plan::to;
 use crate::value::{Key, Text, Value};
@@ -192,42 +191,11 @@ pub(super) fn result<V: Value>(
     let Some(content) = found.record.get(Key::Content)? else {
         return Ok(());
     };
-    if let Some(text) = content.text() {
-        return match sink.cap() {
-            Some(most) if text.chars() > most => sink.observation(|observation, _| {
-                observation.text(found.path(to![Key::Content]), text, true);
-                Ok(())
-            }),
-            _ => Ok(sink.meter.text(&text)?),
-        };
-    }
-    let len = blocks(found, &content)?;
-    sink.observation(|observation, sink| {
-        for k in 0..len {
-            let Some(block) = content.item(k) else { break };
-            observe(found, &block, k, observation, sink)?;
-        }
-        Ok(())
-    })
-}
-
-fn observe<V: Value>(
-    found: &Found<V>,
-    block: &V,
-    k: usize,
-    observation: &mut Observation<V::Text>,
-    sink: &mut Sink<'_, '_, V>,
-) -> Result<(), ReadError> {
-    let is_string = block.text().is_some();
-    match part_text(block)? {
-        Some(text) if is_string => {
-            observation.text(found.path(to![Key::Content, k]), text, true);
-            Ok(())
-        }
-        Some(text) if !media::is_media(block)? => {
-            observation.text(found.path(to![Key::Content, k, Key::Text]), text, true);
-            Ok(())
-        }
-        _ => read(found, block, k, false, sink),
-    }
+    sink.content(
+        &content,
+        |path| found.path(path),
+        |content| blocks(found, content),
+        |block| Ok(!media::is_media(block)?),
+        |block, k, sink| read(found, block, k, false, sink),
+    )
 }

@@ -4,9 +4,8 @@ use super::{Found, Kind, is_broken_off, is_true, link};
 use crate::cost::Media;
 use crate::error::ReadError;
 use crate::facts::{Role, Turn};
-use crate::format::observation::Observation;
 use crate::format::{
-    STRING_OR_NULL, Sink, meter_value, misfit, part_text, string, string_at, text_at, unknown_texts,
+    STRING_OR_NULL, Sink, meter_value, misfit, string, string_at, text_at, unknown_texts,
 };
 use crate::media;
 use crate::plan::{Path, Step, to};
@@ -211,42 +210,11 @@ fn result<V: Value>(found: &Found<V>, sink: &mut Sink<'_, '_, V>) -> Result<(), 
     let Some(content) = found.record.get(Key::Content)? else {
         return Ok(());
     };
-    if let Some(text) = content.text() {
-        return match sink.cap() {
-            Some(most) if text.chars() > most => sink.observation(|observation, _| {
-                observation.text(found.path(to![Key::Content]), text, true);
-                Ok(())
-            }),
-            _ => Ok(sink.meter.text(&text)?),
-        };
-    }
-    let len = blocks(found, &content)?;
-    sink.observation(|observation, sink| {
-        for k in 0..len {
-            let Some(block) = content.item(k) else { break };
-            observe(found, &block, k, observation, sink)?;
-        }
-        Ok(())
-    })
-}
-
-fn observe<V: Value>(
-    found: &Found<V>,
-    block: &V,
-    k: usize,
-    observation: &mut Observation<V::Text>,
-    sink: &mut Sink<'_, '_, V>,
-) -> Result<(), ReadError> {
-    let is_string = block.text().is_some();
-    match part_text(block)? {
-        Some(text) if is_string => {
-            observation.text(found.path(to![Key::Content, k]), text, true);
-            Ok(())
-        }
-        Some(text) => {
-            observation.text(found.path(to![Key::Content, k, Key::Text]), text, true);
-            Ok(())
-        }
-        None => read_block(found, block, k, false, sink),
-    }
+    sink.content(
+        &content,
+        |path| found.path(path),
+        |content| blocks(found, content),
+        |_| Ok(true),
+        |block, k, sink| read_block(found, block, k, false, sink),
+    )
 }
