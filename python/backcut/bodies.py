@@ -34,7 +34,7 @@ class Request:
             array = document.items[document.keys.index(name)]
         one = alone(name, array.value) if key is None else None
         if one is None and not isinstance(array.value, list):
-            raise FormatError(None, name, type(array.value).__name__, _EXPECTED)
+            raise FormatError(None, name, _kind(array.value), _EXPECTED)
         self.tools, self.system = beside(name, fields.get)
         self.hint = _hint(name, fields, self.system)
         self.array = array if one is None else None
@@ -43,7 +43,10 @@ class Request:
 
     def plan(self, window: Window) -> Plan:
         """What the window makes of it."""
-        return window.plan(self.messages, self.tools, self.system, self.hint)
+        try:
+            return window.plan(self.messages, self.tools, self.system, self.hint)
+        except FormatError as error:
+            raise FormatError(error.index, error.path, _KINDS.get(error.found, error.found), error.expected) from None
 
     def pieces(self, plan: Plan) -> tuple[Piece, ...]:
         """What the plan makes of the text."""
@@ -143,14 +146,29 @@ def _trim_line(window: Window, line: bytes, key: str | None, sums: dict[str, int
 
 
 _EXPECTED = "an array of messages, alone or in an object under messages, input or contents"
+_KINDS = {
+    "dict": "an object",
+    "list": "an array",
+    "str": "a string",
+    "bool": "true or false",
+    "NoneType": "null",
+    "int": "a number",
+    "float": "a number",
+}
+"""What JSON calls the types of Python."""
+
 _SHOWN = 8
 """How many keys of an object are shown."""
+
+
+def _kind(value: Any) -> str:
+    return _KINDS[type(value).__name__]
 
 
 def _found(document: Node) -> str:
     """What stands in the place of a request."""
     if not isinstance(document.value, dict):
-        return type(document.value).__name__
+        return _kind(document.value)
     names = ", ".join(document.keys[:_SHOWN]) + (", …" if len(document.keys) > _SHOWN else "")
     return f"an object with {names}" if names else "an empty object"
 
