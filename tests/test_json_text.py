@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import backcut
 from bodies import ENGINES, RefusedError, Writer, both_read_json, strict
+from fuzz_json import fuzz
 from support import CORE, TWIN, engine_window, outcome
 from test_json_properties import every_engine
+from wild import SEED
 
 DEEPEST = 512
 
@@ -296,3 +298,9 @@ def test_the_error() -> None:
 
 def test_engines_are_asked() -> None:
     assert ENGINES
+
+
+def test_damaged_bodies() -> None:
+    """A piece of ``fuzz_json.py``: all outcomes are there, and none is wrong."""
+    kinds = fuzz(SEED, rounds=400)
+    assert {"answer", "JsonError", "FormatError"} <= set(kinds)
