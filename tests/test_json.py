@@ -425,7 +425,7 @@ def test_what_does_not_is_new_bytes() -> None:
     assert trim_json(part, window, key="history") == results[0]
 
 
-@pytest.mark.parametrize("body", [None, 5, ["[]"], {"messages": []}, memoryview(b"[ ]")[::2], memoryview(b"1234").cast("I")])
+@pytest.mark.parametrize("body", [None, 5, ["[]"], {"messages": []}, memoryview(b"1234").cast("I")])
 def test_what_is_no_body(body: Any) -> None:
     window = context_window(max_turns=2)
     for call in (trim_json, plan_json):

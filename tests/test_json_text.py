@@ -197,7 +197,7 @@ def test_a_text_with_half_a_pair(engine: ModuleType, text: str, offset: int) -> 
     """Offsets are those of the UTF-8, which such a text does not have from there on."""
     found = refusal(engine, text)
     assert found is not None
-    assert (found[0], found[2]) == (offset, "UTF-8")
+    assert (found[0], found[2]) == (offset, "text that UTF-8 can say")
 
 
 SMALL = '{"model": "é", "messages": [{"role": "user", "content": "a\\n\\ud83d\\ude00 \\" é"}, {"n": [-1.5e3, true]}], "x": {}}'.encode()
