@@ -263,6 +263,7 @@ def test_the_array(engine: ModuleType, body: str, key: str | None, expected: Any
         ('{"model":"m","prompt":"p"}', None, "", "an object with model, prompt"),
         ('{"1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1}', None, "", "an object with 1, 2, 3, 4, 5, 6, 7, 8, …"),
         ('{"messages":null}', None, "", "an object with messages"),
+        ('{"":[]}', None, "", "an object with "),
         ('{"messages":[]}', "history", "history", "an object with messages"),
         ("5", None, "", "a number"),
         ('"text"', None, "", "a string"),
