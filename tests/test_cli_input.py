@@ -283,7 +283,7 @@ def test_unreadable(run: Run, put: Put) -> None:
 
 def test_a_failing_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(io.BytesIO):
-        def __next__(self) -> bytes:
+        def read(self, size: int | None = -1, /) -> bytes:
             raise OSError(errno.EIO, "Input/output error")
 
         def isatty(self) -> bool:
