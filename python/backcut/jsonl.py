@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .report import Lines, TrimReport
     from .window import ContextWindow
 
-__all__ = ["Chunk", "JsonlProgress", "JsonlSummary", "Run", "Watch", "read_chunks", "trim_jsonl"]
+__all__ = ["Chunk", "JsonlProgress", "JsonlSummary", "Run", "Watch", "read_chunks", "threads", "trim_jsonl"]
 
 CHUNK = 1 << 20
 """Bytes of whole lines that a thread gets at once."""
@@ -156,13 +156,13 @@ def trim_jsonl(
     where there is one.
     """
     begun = monotonic()
-    threads = _workers(workers)
+    many = threads(workers)
     if on_error not in ON_ERROR:
         raise OptionError("on_error", on_error, "must be 'raise', 'skip' or 'keep'")
     if key is not None and not isinstance(key, str):
         raise OptionError("key", key, "must be the name of a field, or None")
 
-    def fail(line: int, error: Exception, _: bytes) -> NoReturn:
+    def fail(line: int, error: Exception, raw: bytes, offset: int) -> NoReturn:
         if isinstance(error, BackcutError):
             error.line = line
         error.add_note(f"line {line} of {name_of(source)}")
@@ -178,7 +178,7 @@ def trim_jsonl(
             mark, chunks = read_chunks(stream)
             if mark:
                 out.write(pack.add(mark, pack.pack(mark)))
-            run.through(chunks, threads, watch)
+            run.through(chunks, many, watch)
             if watch:
                 watch(run, last=True)
         out.write(pack.end())
@@ -186,7 +186,12 @@ def trim_jsonl(
     return run.summary(monotonic() - begun)
 
 
-def _workers(workers: SupportsIndex | None) -> int:
+def threads(workers: SupportsIndex | None) -> int:
+    """How many threads are asked for.
+
+    Raises:
+        OptionError: none, or no number.
+    """
     if workers is None:
         return cores()
     try:
@@ -263,8 +268,8 @@ class Watch:
 class Fail(Protocol):
     """Raises the error of a line."""
 
-    def __call__(self, line: int, error: Exception, raw: bytes, /) -> NoReturn:
-        """Raises it: the number of the line, from 1, what is wrong, and the line."""
+    def __call__(self, line: int, error: Exception, raw: bytes, offset: int, /) -> NoReturn:
+        """Raises it: the number of the line, from 1, what is wrong, the line, and its first byte in the source, unpacked."""
 
 
 class Run:
@@ -304,7 +309,7 @@ class Run:
         self._fail = fail
         self._each = each
         self.reports = each is not None
-        self.done = self._lines = self._unended = self.conversations = self.errors = 0
+        self.done = self._offset = self._lines = self._unended = self.conversations = self.errors = 0
         self._sums = dict.fromkeys(_SUMS, 0)
         self._first_errors: list[tuple[int, Exception]] = []
 
@@ -329,11 +334,13 @@ class Run:
                 self._each(self._lines + at + 1, report)
         if lines.errors and self._on_error == "raise":
             at, error = lines.errors[0]
-            self._fail(self._lines + at + 1, error, chunk.data.split(b"\n", at + 1)[at])
+            rest = chunk.data.split(b"\n", at)[-1]
+            self._fail(self._lines + at + 1, error, rest.partition(b"\n")[0], self._offset + len(chunk.data) - len(rest))
         self.errors += len(lines.errors)
         self._first_errors += [(self._lines + at + 1, error) for at, error in lines.errors[: _KEPT - len(self._first_errors)]]
         self._write(self._pack.add(lines.output, made.packed))
         self.done = chunk.done
+        self._offset += len(chunk.data)
         self._lines += lines.lines
         self._unended = not chunk.data.endswith(b"\n")
         self.conversations += lines.conversations

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from .errors import CommandError, say
-from .options import add_options
+from .options import add_options, text, whole
 
 __all__ = ["main"]
 
@@ -75,10 +75,17 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
         made = commands.add_parser(name, help=does, description=about, epilog=_ends(name), **how)
         made.add_argument("file", nargs="*" if many else "?", metavar="FILE", help="what to read (default: standard input)")
         made.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output; may be the input itself")
-        made.add_argument("--key", metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)")
+        made.add_argument("--key", type=text, metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)")
         return made
 
     trim = command("trim", "cut conversations down to what fits")
+    trim.add_argument("--workers", type=whole, metavar="N", help="threads for JSONL (default: one a core)")
+    trim.add_argument(
+        "--on-error",
+        choices=("raise", "skip", "keep"),
+        default="raise",
+        help="a line of JSONL that cannot be trimmed: ends it all, is left out, or stays as it is (default: raise)",
+    )
     add_options(trim)
     count = command("count", "count the tokens of conversations, by message and by role, or of plain text")
     count.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
