@@ -29,7 +29,7 @@ def name_of(file: File) -> str:
 
 def is_standard_output(file: File) -> bool:
     """Whether this is one of the names of standard output: a shell may have opened it as it likes, to add to a file for one."""
-    return not hasattr(file, "write") and os.fspath(file) in ("-", "/dev/stdout", "/dev/fd/1")  # type: ignore[arg-type]
+    return isinstance(file, (str, os.PathLike)) and os.fspath(file) in ("-", "/dev/stdout", "/dev/fd/1")
 
 
 # --- reading ------------------------------------------------------------------------------------------------------------------------
@@ -91,12 +91,12 @@ def _size(stream: Any) -> int | None:
     if not isinstance(getattr(stream, "raw", stream), (io.FileIO, io.BytesIO)):
         return None
     with suppress(OSError, ValueError):
-        here = stream.tell()
+        here: int = stream.tell()
         if isinstance(stream, io.BytesIO):
             return max(len(stream.getbuffer()) - here, 0)
         status = os.fstat(stream.fileno())
         if stat.S_ISREG(status.st_mode):
-            return int(max(status.st_size - here, 0))
+            return max(status.st_size - here, 0)
     return None
 
 
@@ -169,7 +169,7 @@ class Replacement:
         # Never open to more people than the target, not even for a moment; a new file gets what the umask leaves.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
-            self._stream = open(os.open(self._beside, flags, 0o666 if self._mode is None else self._mode & 0o666), "wb")  # noqa: PTH123, SIM115
+            self._stream = open(os.open(self._beside, flags, 0o666 if self._mode is None else self._mode & 0o666), "wb")  # noqa: PTH123
         except BaseException:
             self._forget()
             raise

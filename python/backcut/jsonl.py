@@ -259,6 +259,7 @@ class Watch:
         self._due = begun + _PERIOD
 
     def __call__(self, run: Run, *, last: bool = False) -> None:
+        """Tells it, if it is time or the end."""
         now = monotonic()
         if last or now >= self._due:
             self._due = now + _PERIOD

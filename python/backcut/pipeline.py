@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeVar
 
 __all__ = ["cores", "in_order", "whole_lines"]
@@ -40,7 +40,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def in_order(work: Callable[[_A], _B], given: Iterable[_A], workers: int) -> Iterator[tuple[_A, _B]]:
+def in_order(work: Callable[[_A], _B], given: Iterable[_A], workers: int) -> Generator[tuple[_A, _B], None, None]:
     """Each of ``given`` with what ``work`` makes of it, in order.
 
     ``work`` runs in ``workers`` threads, at most ``workers + 2`` pieces of it are under way, and the next of ``given`` is asked for

@@ -75,7 +75,9 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
         made = commands.add_parser(name, help=does, description=about, epilog=_ends(name), **how)
         made.add_argument("file", nargs="*" if many else "?", metavar="FILE", help="what to read (default: standard input)")
         made.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output; may be the input itself")
-        made.add_argument("--key", type=text, metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)")
+        made.add_argument(
+            "--key", type=text, metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)"
+        )
         return made
 
     trim = command("trim", "cut conversations down to what fits")

@@ -233,23 +233,26 @@ class Conversation:
             return at + 1
         more = True
         while more:
-            self._at = begin = at
+            self._at = at
             if not self.text.startswith('"', at):
                 raise json.JSONDecodeError("Expecting a key in double quotes", self.text, at)
             key, end = _decode(self.text, at)
             if key in body:
                 self._fail(at, f"expected each key once in an object, found {_shown(key)} again")
             at = _after(self.text, end, ":")
-            if key in self._keys and self.text.startswith("[", at):
-                if self._key:
-                    self._fail(begin, f"expected one array of messages, found {self._key} and {key}; --key says which")
+            if key in self._keys and self.text.startswith("[", at) and self._is_first(key):
                 self._key = key
+                self._spans.clear()
                 body[key], at = self._read_messages(at)
             else:
                 self._at = at
                 body[key], at = _decode(self.text, at)
             more, at = _more(self.text, at, "}")
         return at
+
+    def _is_first(self, key: str) -> bool:
+        """Whether the messages stand under ``key`` rather than where they have been found already."""
+        return not self._key or self._keys.index(key) < self._keys.index(self._key)
 
     def _expected(self) -> str:
         *others, last = [f'"{key}"' for key in self._keys]

@@ -166,7 +166,7 @@ class Source:
             offset: its first byte in the input.
             error: what is wrong with it.
         """
-        from ..errors import JsonError
+        from ..errors import FormatError, JsonError
 
         conversation = None
         if len(raw) <= _READABLE:
@@ -174,6 +174,9 @@ class Source:
                 conversation = self._conversation((self._decoded(raw, offset), line))
             except json.JSONDecodeError as wrong:
                 self._fail(wrong, line)
+            except CommandError:
+                if isinstance(error, FormatError) and error.index is None:
+                    raise
         if isinstance(error, JsonError):
             before = raw[: error.offset]
             *above, last = before.split(b"\n")

@@ -160,7 +160,7 @@ class _Reports:
 
     def __enter__(self) -> Self:
         """Begins to collect."""
-        self._rest = tempfile.SpooledTemporaryFile(1 << 24)  # noqa: SIM115
+        self._rest = tempfile.SpooledTemporaryFile(1 << 24)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
