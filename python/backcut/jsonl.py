@@ -342,7 +342,7 @@ class Run:
         self._write(self._pack.add(lines.output, made.packed))
         self.done = chunk.done
         self._offset += len(chunk.data)
-        self._lines += lines.lines
+        self._lines += chunk.data.count(b"\n")
         self._unended = not chunk.data.endswith(b"\n")
         self.conversations += lines.conversations
         for name in _SUMS:
