@@ -18,7 +18,7 @@ _ENDS = {
     "1": "violations were found by check; pending_call alone is 0",
     "2": "bad usage, input or output",
     "3": "the budget cannot be met (trim writes nothing then, explain its table)",
-    "130": "interrupted",
+    "130": "interrupted, by Ctrl-C or SIGTERM",
     "141": "whoever read standard output has gone",
 }
 """Exit codes, and what each says."""
@@ -138,6 +138,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    if argv is None:  # a process of its own: whoever asks it to end gets the same tidy end as Ctrl-C
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         arguments = _parsed(argv)
         run = import_module(f".{arguments.command}", __name__).run
