@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import backcut
 from bodies import ENGINES, RefusedError, Writer, both_read_json, strict
+from fuzz_json import fuzz
 from support import CORE, TWIN, engine_window, outcome
 from test_json_properties import every_engine
+from wild import SEED
 
 DEEPEST = 512
 
@@ -195,7 +197,7 @@ def test_a_text_with_half_a_pair(engine: ModuleType, text: str, offset: int) -> 
     """Offsets are those of the UTF-8, which such a text does not have from there on."""
     found = refusal(engine, text)
     assert found is not None
-    assert (found[0], found[2]) == (offset, "UTF-8")
+    assert (found[0], found[2]) == (offset, "text that UTF-8 can say")
 
 
 SMALL = '{"model": "é", "messages": [{"role": "user", "content": "a\\n\\ud83d\\ude00 \\" é"}, {"n": [-1.5e3, true]}], "x": {}}'.encode()
@@ -296,3 +298,9 @@ def test_the_error() -> None:
 
 def test_engines_are_asked() -> None:
     assert ENGINES
+
+
+def test_damaged_bodies() -> None:
+    """A piece of ``fuzz_json.py``: all outcomes are there, and none is wrong."""
+    kinds = fuzz(SEED, rounds=400)
+    assert {"answer", "JsonError", "FormatError"} <= set(kinds)
