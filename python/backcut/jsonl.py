@@ -134,7 +134,7 @@ def trim_jsonl(
             link. File objects, standard output, devices and named pipes are written to as it goes, and not closed if given open.
         window: what trims. Its ``on_report`` is called for each conversation, in order, in the caller's thread.
         key: name of the field that holds the messages; where providers have them if ``None``.
-        workers: threads that trim; as many as the process may use cores if ``None``.
+        workers: threads that trim; as many as the process may use cores if ``None``. With 1 all is done in the caller's own.
         on_error: what becomes of a line that cannot be trimmed, no JSON for one: ``raise`` ends the call, ``skip`` leaves the
             line out, ``keep`` copies it as it is.
         progress: called with a :class:`JsonlProgress` at most ten times a second and once at the end, in the caller's thread;

@@ -15,7 +15,7 @@ _B = TypeVar("_B")
 
 def whole_lines(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
     """What ``read`` gives, in chunks of about ``size`` bytes that end where a line does; a longer line grows its chunk."""
-    held: list[bytes] = []
+    held: list[bytes | memoryview] = []
     length = 0
     while block := read(size):
         held.append(block)
@@ -23,7 +23,7 @@ def whole_lines(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
         end = block.rfind(b"\n") + 1
         if length < size or not end:
             continue
-        held[-1] = block[:end]
+        held[-1] = memoryview(block)[:end]  # copied once, by the next line
         yield b"".join(held)
         held = [block[end:]] if end < len(block) else []
         length = len(block) - end
@@ -45,7 +45,12 @@ def in_order(work: Callable[[_A], _B], given: Iterable[_A], workers: int) -> Gen
 
     ``work`` runs in ``workers`` threads, at most ``workers + 2`` pieces of it are under way, and the next of ``given`` is asked for
     in the caller's own thread, when there is room for it. When the generator is closed, or work fails, what was not begun is not.
+    One worker is the caller's own thread.
     """
+    if workers == 1:
+        for each in given:
+            yield each, work(each)
+        return
     from concurrent.futures import Future, ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(workers, "backcut")
