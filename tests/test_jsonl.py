@@ -279,7 +279,7 @@ def test_nobody_knows_how_long_a_stream_is() -> None:
 
     seen: list[backcut.JsonlProgress] = []
     out = io.BytesIO()
-    backcut.trim_jsonl(Pipe(), out, WINDOW, progress=seen.append)  # type: ignore[arg-type]
+    backcut.trim_jsonl(Pipe(), out, WINDOW, progress=seen.append)
     assert out.getvalue() == simply(MIXED)
     assert (seen[-1].done, seen[-1].total) == (len(MIXED), None)
 

@@ -127,7 +127,7 @@ def test_file_objects_are_left_as_they_are(tmp_path: Path) -> None:
     out = gzip.GzipFile(tmp_path / "out.gz", "wb")  # packs by itself, and is called .gz
     with gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(b"[]\n" + MIXED))) as source, out:
         source.readline()
-        backcut.trim_jsonl(source, out, WINDOW)  # type: ignore[arg-type]
+        backcut.trim_jsonl(source, out, WINDOW)
         assert not source.closed
         assert not out.closed
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == EXPECTED
@@ -148,7 +148,7 @@ def test_raw_file_objects(tmp_path: Path) -> None:
     seen: list[backcut.JsonlProgress] = []
     with (tmp_path / "in").open("rb", buffering=0) as source:
         source.seek(2)
-        backcut.trim_jsonl(source, Slow(), WINDOW, progress=seen.append)  # type: ignore[arg-type]
+        backcut.trim_jsonl(source, Slow(), WINDOW, progress=seen.append)
     assert b"".join(written) == EXPECTED
     assert (seen[-1].done, seen[-1].total) == (len(MIXED), len(MIXED))
 
@@ -159,7 +159,7 @@ def test_a_source_that_does_not_wait() -> None:
             return b"" if size == 0 else None
 
     with pytest.raises(BlockingIOError):
-        backcut.trim_jsonl(Impatient(), io.BytesIO(), WINDOW)  # type: ignore[arg-type]
+        backcut.trim_jsonl(Impatient(), io.BytesIO(), WINDOW)
 
 
 # --- whole or not at all ------------------------------------------------------------------------------------------------------------

@@ -15,19 +15,47 @@ from typing import IO, Any, Protocol, Self, TypeAlias
 from .errors import OptionError
 from .packing import LOOK, unpacked
 
-__all__ = ["File", "Replacement", "Source", "Target", "is_standard_output", "name_of", "open_source", "open_target"]
+__all__ = [
+    "From",
+    "Into",
+    "Replacement",
+    "Source",
+    "Target",
+    "is_replaceable",
+    "is_standard_output",
+    "name_of",
+    "open_source",
+    "open_target",
+]
 
-File: TypeAlias = str | os.PathLike[str] | IO[bytes]
-"""A path, a binary file object, or ``-`` for a standard stream."""
+
+class Readable(Protocol):
+    """A binary file object to read."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Up to ``size`` bytes, none at the end."""
 
 
-def name_of(file: File) -> str:
+class Writable(Protocol):
+    """A binary file object to write."""
+
+    def write(self, data: bytes, /) -> object:
+        """Takes ``data``, or says how many bytes of it."""
+
+
+From: TypeAlias = str | os.PathLike[str] | Readable
+"""A path, a binary file object, or ``-`` for standard input."""
+Into: TypeAlias = str | os.PathLike[str] | Writable
+"""A path, a binary file object, or ``-`` for standard output."""
+
+
+def name_of(file: From | Into) -> str:
     """What a file is called in a sentence."""
     name = getattr(file, "name", type(file).__name__) if hasattr(file, "read") or hasattr(file, "write") else file
     return str(name)
 
 
-def is_standard_output(file: File) -> bool:
+def is_standard_output(file: object) -> bool:
     """Whether this is one of the names of standard output: a shell may have opened it as it likes, to add to a file for one."""
     return isinstance(file, (str, os.PathLike)) and os.fspath(file) in ("-", "/dev/stdout", "/dev/fd/1")
 
@@ -101,23 +129,23 @@ def _size(stream: Any) -> int | None:
 
 
 @contextmanager
-def open_source(file: File) -> Iterator[Source]:
+def open_source(file: From) -> Iterator[Source]:
     """The bytes of a file; what was opened here is closed again.
 
     Raises:
         OptionError: it is none, or one of text.
         OSError: it cannot be read, or is damaged.
     """
-    if hasattr(file, "read"):
+    if not isinstance(file, (str, os.PathLike)) and hasattr(file, "read"):
         if isinstance(file.read(0), str):
             raise OptionError("source", file, 'must give bytes: open it with "rb"')
         yield Source(file)
-    elif _path("source", file) == "-":
+    elif (path := _path("source", file)) == "-":
         if sys.stdin is None:
             raise OSError("standard input is closed")
         yield Source(sys.stdin.buffer)
     else:
-        with Path(file).open("rb") as stream:
+        with Path(path).open("rb") as stream:
             yield Source(stream)
 
 
@@ -231,14 +259,14 @@ class _Straight:
             self._stream.flush()
 
 
-def open_target(file: File) -> Target:
+def open_target(file: Into) -> Target:
     """Where bytes go.
 
     Raises:
         OptionError: it is no file, or one of text.
         OSError: it cannot be written.
     """
-    if hasattr(file, "write"):
+    if not isinstance(file, (str, os.PathLike)) and hasattr(file, "write"):
         try:
             file.write(b"")
         except TypeError:

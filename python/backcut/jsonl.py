@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, SupportsIndex
 
 from .errors import BackcutError, OptionError
-from .files import File, Source, name_of, open_source, open_target
+from .files import From, Into, Source, name_of, open_source, open_target
 from .packing import Packer, packer
 from .pipeline import cores, in_order, whole_lines
 
@@ -112,8 +112,8 @@ class JsonlSummary(NamedTuple):
 
 
 def trim_jsonl(
-    source: File,
-    target: File,
+    source: From,
+    target: Into,
     window: ContextWindow,
     *,
     key: str | None = None,
@@ -203,7 +203,7 @@ def threads(workers: SupportsIndex | None) -> int:
     return number
 
 
-def _path_of(target: File) -> str:
+def _path_of(target: Into) -> str:
     """The name that says how to pack: file objects and streams get plain bytes."""
     return "" if hasattr(target, "write") else str(target)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .errors import BackcutError
 
@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["trim_many"]
 
+_M = TypeVar("_M")
+_H = TypeVar("_H", bound=Sequence[Any])
 
+
+@overload
+def trim_many(
+    histories: Iterable[tuple[_M, ...]], window: ContextWindow, *, tools: Tools = None, system: System = None
+) -> list[Trimmed[Sequence[_M]]]: ...
+@overload
+def trim_many(histories: Iterable[_H], window: ContextWindow, *, tools: Tools = None, system: System = None) -> list[Trimmed[_H]]: ...
 def trim_many(
     histories: Iterable[Sequence[Any]], window: ContextWindow, *, tools: Tools = None, system: System = None
 ) -> list[Trimmed[Any]]:
@@ -32,8 +41,8 @@ def trim_many(
         FormatError: the first history that cannot be read as the format says.
         BudgetError: the first that cannot be made to fit (unless ``on_overflow="keep"``).
 
-    What is raised says in a note, and errors of backcut in ``history`` too, which of them is at fault, from 0; the results so far
-    are in ``trimmed`` then. Takes the time of the trims, one after the other: Python objects are read under the interpreter's lock.
+    What is raised says in a note which of them is at fault, from 0, and errors of backcut in ``history`` too. Takes the time of the
+    trims, one after the other: Python objects are read under the interpreter's lock.
     """
     done: list[Trimmed[Any]] = []
     for history in histories:
