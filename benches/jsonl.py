@@ -22,6 +22,7 @@ from threading import Thread
 from typing import Any
 
 import backcut
+from backcut.pipeline import cores
 from conversations import Message, load
 from measure import interleave, ratios
 
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "in.jsonl"), Path(folder, "out.jsonl")
         size = write(source, talks, asked.megabytes * 1_000_000)
-        print(f"{size / 1e6:.0f} MB of request bodies: {what}; {len(os.sched_getaffinity(0))} cores.\n")
+        print(f"{size / 1e6:.0f} MB of request bodies: {what}; {cores()} cores.\n")
         print("| window | MB/s, one thread | MB/s, two | two / one | hashing at that moment |  |\n| --- | --: | --: | --: | --: | --- |")
         for name, options in windows(talks).items():
             window = backcut.context_window(**options, on_overflow="keep")
