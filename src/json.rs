@@ -21,7 +21,7 @@ pub use value::JsonValue;
 
 pub(crate) use compact::{compact, compact_cut, escape, quote};
 pub(crate) use value::is;
-use text::decode;
+pub(crate) use text::decode;
 
 /// The deepest nesting of arrays and objects that is read.
 pub const DEEPEST: usize = 512;

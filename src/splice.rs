@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Foreign;
 use crate::format::{Block, Format, notice_path};
-use crate::json::{Document, JsonValue, Node, compact_cut, escape, is, quote};
+use crate::json::{Document, JsonValue, Node, compact_cut, decode, escape, is, quote};
 use crate::plan::{Notice, PartCut, Plan, Step};
 
 /// A piece of what is sent.
@@ -205,7 +205,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A value, which stands under `key` if it is a member.
+    /// A value, which stands under `key`, as that is written, if it is a member.
     fn value(&mut self, node: Node, cuts: Cuts<'_>, fold: Option<Fold<'_>>, key: Option<&str>) {
         let span = self.document.span(node);
         if cuts.is_empty() && fold.is_none() {
@@ -259,7 +259,7 @@ impl Writer<'_> {
             return;
         }
         // What must be a mapping stays one.
-        let key = match key {
+        let key = match key.map(decode).as_deref() {
             Some("response" | "json") => Some("output"),
             Some("document") => Some("data"),
             _ => None,

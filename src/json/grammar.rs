@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::text::decode;
+use super::text::identity;
 use super::{Buffers, DEEPEST, Node, Syntax};
 
 /// An open array or object.
@@ -37,7 +37,7 @@ struct Parser<'t, 'b> {
     /// What is wrong inside of a string, if anything is.
     flaw: Option<Syntax>,
     /// The keys of open objects that have many.
-    wide: Vec<(usize, HashSet<String>)>,
+    wide: Vec<(usize, HashSet<Vec<u8>>)>,
 }
 
 /// Reads an indexed text; `closes` gets for each opening bracket which sign closes it. The value that it is. O(bytes).
@@ -274,18 +274,18 @@ impl<'t> Parser<'t, '_> {
 
     #[cold]
     fn is_among(&self, from: usize, key: &str) -> bool {
-        let key = decode(key);
-        self.keys[from..].iter().any(|before| decode(before) == key)
+        let key = identity(key);
+        self.keys[from..].iter().any(|before| identity(before) == key)
     }
 
     #[cold]
     fn is_new_among_many(&mut self, from: usize, key: &str) -> bool {
         let depth = self.open.len();
         if self.wide.last().is_none_or(|(of, _)| *of != depth) {
-            let before = self.keys[from..].iter().map(|key| decode(key).into_owned());
+            let before = self.keys[from..].iter().map(|key| identity(key).into_owned());
             self.wide.push((depth, before.collect()));
         }
-        let key = decode(key).into_owned();
+        let key = identity(key).into_owned();
         self.wide.last_mut().is_some_and(|(_, keys)| keys.insert(key))
     }
 

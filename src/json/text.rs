@@ -142,6 +142,24 @@ pub(crate) fn decode(written: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// Bytes that are the same for two strings just where both mean the same: what they mean as UTF-8, and lone surrogates as
+/// what UTF-8 has not.
+pub(super) fn identity(written: &str) -> Cow<'_, [u8]> {
+    if !written.contains('\\') {
+        return Cow::Borrowed(written.as_bytes());
+    }
+    let mut bytes = Vec::with_capacity(written.len());
+    meant(written, |meant| match meant {
+        Meant::Text(piece) => bytes.extend_from_slice(piece.as_bytes()),
+        Meant::Escaped(sign) => {
+            bytes.extend_from_slice(sign.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        // No character begins with that byte.
+        Meant::Lone(unit) => bytes.extend([[0xff].as_slice(), &unit.to_be_bytes()].concat()),
+    });
+    Cow::Owned(bytes)
+}
+
 /// What an escape stands for, and how many bytes it takes.
 fn escape(bytes: &[u8]) -> (Meant<'static>, usize) {
     let simple = match bytes.get(1) {
