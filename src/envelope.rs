@@ -150,7 +150,7 @@ fn beside<'d>(
         places().find_map(|place| names.iter().find_map(|name| place.member(name)))
     };
     let mut tools = places().flat_map(|place| TOOLS.iter().filter_map(|name| place.member(name)));
-    let tools = tools.find(|tools| tools.list() != Some(0)).or_else(|| {
+    let tools = tools.find(JsonValue::says_something).or_else(|| {
         // Of Bedrock; Gemini calls something else so, which holds no tools.
         body.member("toolConfig")?.member("tools")
     });

@@ -15,7 +15,7 @@ import backcut
 from engines import Both, RefusedError
 from pictures import png
 from pictures import text as base64
-from support import CORE, DEFAULT_NOTICE
+from support import CORE, DEFAULT_NOTICE, ENGINES, engine_window, outcome
 from wires import gemini
 
 Message = dict[str, Any]
@@ -440,7 +440,8 @@ def test_the_core_is_asked() -> None:
 def test_a_result_that_answers_nothing_stays_with_what_is_in_front(role: str) -> None:
     """Messages of these roles are results, whatever is in them; of such a history the core once ran out at the front."""
     bare = [{"role": role}] * 3
-    for engine in ENGINES:
-        for history, index in ((bare, 0), ([{"role": "user", "parts": [{"text": "a"}]}, *bare], 0)):
-            kind, error = outcome(lambda engine=engine, history=history: engine_window(engine, {"max_turns": 2, "format": "gemini"}).trim(history, None, None))
-            assert (kind, error["index"]) == ("BudgetError", index)
+    for history in (bare, [user("a"), *bare]):
+        for engine in ENGINES:
+            window = engine_window(engine, {"max_turns": 2, "format": "gemini"})
+            kind, error = outcome(lambda window=window, history=history: window.trim(history, None, None))
+            assert (kind, error["index"]) == ("BudgetError", 0)

@@ -1,5 +1,6 @@
 //! The grammar of JSON (RFC 8259) over an [`index`](super::index): is it one value, and which bracket closes which.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::text::identity;
@@ -30,8 +31,8 @@ struct Parser<'t, 'b> {
     /// The first byte that has not been read.
     at: usize,
     open: Vec<Open>,
-    /// The keys of the open objects.
-    keys: Vec<&'t str>,
+    /// The keys of the open objects, by their opening quotes among the signs.
+    keys: Vec<u32>,
     /// What differs where most keys do, of each of them.
     prints: Vec<u64>,
     /// What is wrong inside of a string, if anything is.
@@ -219,29 +220,33 @@ impl<'t> Parser<'t, '_> {
         self.step(sign);
     }
 
-    /// The string that begins at the next sign.
+    /// The string that begins at the next sign: where it ends.
     #[inline]
-    fn string(&mut self, sign: usize) -> Result<&'t str, Syntax> {
+    fn string(&mut self, sign: usize) -> Result<usize, Syntax> {
         let Some(&end) = self.signs.get(self.next + 1) else {
             return Err(Syntax::unclosed(sign));
         };
-        if let Some(flaw) = self.flaw.take_if(|flaw| flaw.offset < end as usize) {
+        let end = end as usize;
+        if let Some(flaw) = self.flaw.take_if(|flaw| flaw.offset < end) {
             return Err(flaw);
         }
         self.next += 2;
-        self.at = end as usize + 1;
-        Ok(&self.text[sign + 1..end as usize])
+        self.at = end + 1;
+        Ok(end)
     }
 
     /// A key and its colon.
+    #[inline]
     fn key(&mut self) -> Result<(), Syntax> {
         let sign = self.sign_alone("a key")?;
         if self.bytes[sign] != b'"' {
             return Err(self.wrong(sign, "a key"));
         }
-        let key = self.string(sign)?;
-        if !self.is_new(key) {
-            return Err(Syntax::duplicate(sign, key));
+        let quote = self.next;
+        let end = self.string(sign)?;
+        let print = print(self.bytes, sign + 1, end);
+        if !self.is_new(quote, print) {
+            return Err(Syntax::duplicate(sign, self.key_at(quote)));
         }
         let colon = self.sign_alone("':'")?;
         if self.bytes[colon] != b':' {
@@ -251,41 +256,53 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
+    /// The key whose opening quote is that sign, as it is written.
+    fn key_at(&self, quote: usize) -> &'t str {
+        &self.text[self.signs[quote] as usize + 1..self.signs[quote + 1] as usize]
+    }
+
     /// Whether no key in front of this one in its object is the same.
     #[inline]
-    fn is_new(&mut self, key: &'t str) -> bool {
+    fn is_new(&mut self, quote: usize, print: u64) -> bool {
         let Some(open) = self.open.last_mut() else {
             return true;
         };
-        let print = print(key.as_bytes());
         open.has_escapes |= print == ESCAPED;
         let (from, has_escapes) = (open.keys, open.has_escapes);
         let before = &self.prints[from..];
         if before.len() >= FEW {
-            return self.is_new_among_many(from, key);
+            return self.is_new_among_many(from, quote);
         }
-        if (has_escapes || before.contains(&print)) && self.is_among(from, key) {
+        if (has_escapes || before.contains(&print)) && self.is_among(from, quote) {
             return false;
         }
         self.prints.push(print);
-        self.keys.push(key);
+        // As many signs as offsets, which fit.
+        #[allow(clippy::cast_possible_truncation)]
+        self.keys.push(quote as u32);
         true
     }
 
-    #[cold]
-    fn is_among(&self, from: usize, key: &str) -> bool {
-        let key = identity(key);
-        self.keys[from..].iter().any(|before| identity(before) == key)
+    /// What the keys of the innermost object mean.
+    fn meanings(&self, from: usize) -> impl Iterator<Item = Cow<'t, [u8]>> {
+        let quotes = self.keys[from..].iter();
+        quotes.map(|&quote| identity(self.key_at(quote as usize)))
     }
 
     #[cold]
-    fn is_new_among_many(&mut self, from: usize, key: &str) -> bool {
+    fn is_among(&self, from: usize, quote: usize) -> bool {
+        let key = identity(self.key_at(quote));
+        self.meanings(from).any(|before| before == key)
+    }
+
+    #[cold]
+    fn is_new_among_many(&mut self, from: usize, quote: usize) -> bool {
         let depth = self.open.len();
         if self.wide.last().is_none_or(|(of, _)| *of != depth) {
-            let before = self.keys[from..].iter().map(|key| identity(key).into_owned());
-            self.wide.push((depth, before.collect()));
+            let before = self.meanings(from).map(Cow::into_owned).collect();
+            self.wide.push((depth, before));
         }
-        let key = identity(key).into_owned();
+        let key = identity(self.key_at(quote)).into_owned();
         self.wide.last_mut().is_some_and(|(_, keys)| keys.insert(key))
     }
 
@@ -376,19 +393,27 @@ const ESCAPED: u64 = 0;
 
 const ONES: u64 = u64::MAX / 255;
 
-/// The first eight bytes of a key and its length; no other key's is [`ESCAPED`].
+/// The first eight bytes of the key at `begin..end` and its length; no other key's is [`ESCAPED`].
 #[inline]
-fn print(key: &[u8]) -> u64 {
-    let word = match key.first_chunk::<8>() {
-        Some(_) if key[8..].contains(&b'\\') => return ESCAPED,
+fn print(bytes: &[u8], begin: usize, end: usize) -> u64 {
+    let len = end - begin;
+    let word = match bytes[begin..].first_chunk::<8>() {
         Some(first) => u64::from_le_bytes(*first),
-        None => key.iter().rfold(0, |word, &byte| word << 8 | u64::from(byte)),
+        None => bytes[begin..]
+            .iter()
+            .rfold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    let word = if len < 8 {
+        word & !(u64::MAX << (8 * len))
+    } else {
+        word
     };
     // A byte is a backslash where it is none but for these bits (S. E. Anderson, "Bit Twiddling Hacks").
     let slashes = word ^ (0x5c * ONES);
-    if slashes.wrapping_sub(ONES) & !slashes & (ONES << 7) != 0 {
+    let is_escaped = slashes.wrapping_sub(ONES) & !slashes & (ONES << 7) != 0;
+    if is_escaped || (len > 8 && bytes[begin + 8..end].contains(&b'\\')) {
         return ESCAPED;
     }
     // A string has no NUL, so that a word with any byte is not 0; the empty key is.
-    word ^ (key.len() as u64) << 56 | u64::from(key.is_empty())
+    word ^ (len as u64) << 56 | u64::from(len == 0)
 }

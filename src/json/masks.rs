@@ -57,59 +57,150 @@ impl Masks {
     }
 }
 
-/// Writes the function that makes [`Masks`] with one set of instructions: the same steps with other names.
+/// What a byte is, told by its halves: a bit that both tables have for them. Bytes that are not ASCII are nothing.
 #[cfg(target_arch = "x86_64")]
-macro_rules! with_instructions {
-    (
-        $(#[$doc:meta])* $name:ident, $features:literal, $width:literal, $vector:ident,
-        $load:ident, $splat:ident, $equal:ident, $greater:ident, $or:ident, $bits:ident
-    ) => {
-        $(#[$doc])*
-        #[target_feature(enable = $features)]
-        #[inline]
-        pub(super) fn $name(bytes: &[u8; BLOCK]) -> Masks {
-            use std::arch::x86_64::{$bits, $equal, $greater, $load, $or, $splat, $vector};
-            let mut masks = Masks::default();
-            for (at, chunk) in bytes.as_chunks::<$width>().0.iter().enumerate() {
-                // SAFETY: it reads as many bytes as the chunk has, aligned or not.
-                // Measured: put together of words, the whole index takes 1.1 times as long.
-                #[allow(unsafe_code)]
-                let chunk = unsafe { $load(chunk.as_ptr().cast::<$vector>()) };
-                let of = |byte: u8| $splat(byte.cast_signed());
-                let is = |byte: u8| $equal(chunk, of(byte));
-                let bits = |which: $vector| u64::from($bits(which).cast_unsigned()) << ($width * at);
-                let (quotes, backslashes, u) = (is(b'"'), is(b'\\'), is(b'u'));
-                // `[` and `{`, `]` and `}` are a bit apart.
-                let folded = $or(chunk, of(0x20));
-                let brackets = $or($equal(folded, of(b'{')), $equal(folded, of(b'}')));
-                let escapable = $or($or(quotes, backslashes), $or(is(b'/'), u));
-                let letters = $or($or(is(b'b'), is(b'f')), $or(is(b'n'), $or(is(b'r'), is(b't'))));
-                masks.quotes |= bits(quotes);
-                masks.backslashes |= bits(backslashes);
-                masks.signs |= bits($or(brackets, $or(is(b':'), is(b','))));
-                // Signed: what is not ASCII is below all, and what continues a character below what begins one.
-                masks.controls |= bits($greater(of(0x20), chunk)) & !bits(chunk);
-                masks.continued |= bits($greater(of(0xc0), chunk));
-                masks.escapable |= bits($or(escapable, letters));
-                masks.u |= bits(u);
-            }
-            masks
-        }
+mod class {
+    /// `[ ] { }`
+    const BRACKET: u8 = 1;
+    const COLON: u8 = 2;
+    const COMMA: u8 = 4;
+    pub(super) const U: u8 = 8;
+    /// `b f n`
+    const LETTER: u8 = 16;
+    /// `r t`
+    const LATE_LETTER: u8 = 32;
+    /// `" /`
+    const QUOTE: u8 = 64;
+    const BACKSLASH: u8 = 128;
+
+    pub(super) const SIGN: u8 = BRACKET | COLON | COMMA;
+    pub(super) const ESCAPABLE: u8 = U | LETTER | LATE_LETTER | QUOTE | BACKSLASH;
+
+    /// By the lower half.
+    #[rustfmt::skip]
+    pub(super) const LOW: [u8; 16] = [
+        0, 0, LETTER | LATE_LETTER | QUOTE, 0, LATE_LETTER, U, LETTER, 0,
+        0, 0, COLON, BRACKET, COMMA | BACKSLASH, BRACKET, LETTER, QUOTE,
+    ];
+    /// By the upper half.
+    #[rustfmt::skip]
+    pub(super) const HIGH: [u8; 16] = [
+        0, 0, COMMA | QUOTE, COLON, 0, BRACKET | BACKSLASH, LETTER, BRACKET | U | LATE_LETTER,
+        0, 0, 0, 0, 0, 0, 0, 0,
+    ];
+}
+
+/// Sixteen bytes at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+pub(super) fn sse2(bytes: &[u8; BLOCK]) -> Masks {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_cmpgt_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8,
     };
+    let mut masks = Masks::default();
+    for (at, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {
+        // SAFETY: it reads sixteen bytes of sixteen, aligned or not. There is no other way to load them.
+        #[allow(unsafe_code)]
+        let chunk = unsafe { _mm_loadu_si128(chunk.as_ptr().cast()) };
+        let of = |byte: u8| _mm_set1_epi8(byte.cast_signed());
+        let is = |byte: u8| _mm_cmpeq_epi8(chunk, of(byte));
+        let any = |which: &[__m128i]| {
+            let or = |one, &other| _mm_or_si128(one, other);
+            which.iter().skip(1).fold(which[0], or)
+        };
+        let bits = |which| u64::from(_mm_movemask_epi8(which).cast_unsigned()) << (16 * at);
+        let (quotes, backslashes, u) = (is(b'"'), is(b'\\'), is(b'u'));
+        // `[` and `{`, `]` and `}` are a bit apart.
+        let folded = _mm_or_si128(chunk, of(0x20));
+        let is_folded = |byte: u8| _mm_cmpeq_epi8(folded, of(byte));
+        let letters = any(&[is(b'b'), is(b'f'), is(b'n'), is(b'r'), is(b't'), u]);
+        masks.quotes |= bits(quotes);
+        masks.backslashes |= bits(backslashes);
+        masks.signs |= bits(any(&[is_folded(b'{'), is_folded(b'}'), is(b':'), is(b',')]));
+        // Signed: what is not ASCII is below all, and what continues a character below what begins one.
+        masks.controls |= bits(_mm_cmpgt_epi8(of(0x20), chunk)) & !bits(chunk);
+        masks.continued |= bits(_mm_cmpgt_epi8(of(0xc0), chunk));
+        masks.escapable |= bits(any(&[quotes, backslashes, is(b'/'), letters]));
+        masks.u |= bits(u);
+    }
+    masks
 }
 
+/// Thirty-two bytes at a time.
 #[cfg(target_arch = "x86_64")]
-with_instructions! {
-    /// Sixteen bytes at a time.
-    sse2, "sse2", 16, __m128i,
-    _mm_loadu_si128, _mm_set1_epi8, _mm_cmpeq_epi8, _mm_cmpgt_epi8, _mm_or_si128, _mm_movemask_epi8
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+#[inline]
+pub(super) fn avx2(bytes: &[u8; BLOCK]) -> Masks {
+    use std::arch::x86_64::{
+        _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
+        _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8,
+        _mm256_shuffle_epi8, _mm256_srli_epi16,
+    };
+    let of = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
+    let table = |table: &[u8; 16]| {
+        // SAFETY: it reads sixteen bytes of sixteen, aligned or not. There is no other way to load them.
+        #[allow(unsafe_code)]
+        let table = unsafe { _mm_loadu_si128(table.as_ptr().cast()) };
+        _mm256_broadcastsi128_si256(table)
+    };
+    let mut masks = Masks::default();
+    for (at, chunk) in bytes.as_chunks::<32>().0.iter().enumerate() {
+        // SAFETY: it reads thirty-two bytes of thirty-two, aligned or not. There is no other way to load them.
+        #[allow(unsafe_code)]
+        let chunk = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) };
+        let bits = |which| u64::from(_mm256_movemask_epi8(which).cast_unsigned()) << (32 * at);
+        let is = |byte: u8| bits(_mm256_cmpeq_epi8(chunk, of(byte)));
+        let high = _mm256_and_si256(_mm256_srli_epi16::<4>(chunk), of(0x0f));
+        let low = _mm256_shuffle_epi8(table(&class::LOW), chunk);
+        let class = _mm256_and_si256(low, _mm256_shuffle_epi8(table(&class::HIGH), high));
+        let none = |set: u8| bits(_mm256_cmpeq_epi8(_mm256_and_si256(class, of(set)), of(0)));
+        let all = u64::from(u32::MAX) << (32 * at);
+        masks.quotes |= is(b'"');
+        masks.backslashes |= is(b'\\');
+        masks.signs |= !none(class::SIGN) & all;
+        // Signed: what is not ASCII is below all, and what continues a character below what begins one.
+        masks.controls |= bits(_mm256_cmpgt_epi8(of(0x20), chunk)) & !bits(chunk);
+        masks.continued |= bits(_mm256_cmpgt_epi8(of(0xc0), chunk));
+        masks.escapable |= !none(class::ESCAPABLE) & all;
+        masks.u |= is(b'u');
+    }
+    masks
 }
 
+/// All at once.
 #[cfg(target_arch = "x86_64")]
-with_instructions! {
-    /// Thirty-two bytes at a time.
-    avx2, "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq", 32, __m256i,
-    _mm256_loadu_si256, _mm256_set1_epi8, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_or_si256, _mm256_movemask_epi8
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+#[inline]
+pub(super) fn avx512(bytes: &[u8; BLOCK]) -> Masks {
+    use std::arch::x86_64::{
+        _mm_loadu_si128, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask,
+        _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_loadu_si512, _mm512_set1_epi8,
+        _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_test_epi8_mask,
+    };
+    let of = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
+    let table = |table: &[u8; 16]| {
+        // SAFETY: it reads sixteen bytes of sixteen, aligned or not. There is no other way to load them.
+        #[allow(unsafe_code)]
+        let table = unsafe { _mm_loadu_si128(table.as_ptr().cast()) };
+        _mm512_broadcast_i32x4(table)
+    };
+    // SAFETY: it reads as many bytes as the block has, aligned or not. There is no other way to load them.
+    #[allow(unsafe_code)]
+    let block = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
+    let high = _mm512_and_si512(_mm512_srli_epi16::<4>(block), of(0x0f));
+    let low = _mm512_shuffle_epi8(table(&class::LOW), block);
+    let class = _mm512_and_si512(low, _mm512_shuffle_epi8(table(&class::HIGH), high));
+    Masks {
+        quotes: _mm512_cmpeq_epi8_mask(block, of(b'"')),
+        backslashes: _mm512_cmpeq_epi8_mask(block, of(b'\\')),
+        signs: _mm512_test_epi8_mask(class, of(class::SIGN)),
+        controls: _mm512_cmplt_epu8_mask(block, of(0x20)),
+        continued: _mm512_cmplt_epi8_mask(block, of(0xc0)),
+        escapable: _mm512_test_epi8_mask(class, of(class::ESCAPABLE)),
+        u: _mm512_test_epi8_mask(class, of(class::U)),
+    }
 }
 
 /// Whether [`avx2`] may be called.
@@ -130,35 +221,6 @@ pub(super) fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi2")
-}
-
-/// All at once.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-#[inline]
-pub(super) fn avx512(bytes: &[u8; BLOCK]) -> Masks {
-    use std::arch::x86_64::{
-        _mm512_cmpeq_epi8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
-        _mm512_loadu_si512, _mm512_or_si512, _mm512_set1_epi8,
-    };
-    // SAFETY: it reads as many bytes as the block has, aligned or not. There is no other way to load them.
-    #[allow(unsafe_code)]
-    let block = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
-    let of = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    let is = |byte: u8| _mm512_cmpeq_epi8_mask(block, of(byte));
-    let folded = _mm512_or_si512(block, of(0x20));
-    let is_folded = |byte: u8| _mm512_cmpeq_epi8_mask(folded, of(byte));
-    let (quotes, backslashes, u) = (is(b'"'), is(b'\\'), is(b'u'));
-    let letters = is(b'b') | is(b'f') | is(b'n') | is(b'r') | is(b't') | u;
-    Masks {
-        quotes,
-        backslashes,
-        signs: is_folded(b'{') | is_folded(b'}') | is(b':') | is(b','),
-        controls: _mm512_cmplt_epu8_mask(block, of(0x20)),
-        continued: _mm512_cmplt_epi8_mask(block, of(0xc0)),
-        escapable: quotes | backslashes | is(b'/') | letters,
-        u,
-    }
 }
 
 /// The running parity of a set: each bit says whether the bits up to it are odd in number.

@@ -51,7 +51,8 @@ impl<'d> JsonText<'d> {
     }
 
     /// What a cut leaves of it.
-    pub(crate) fn cut(&self, cut: &TextCut) -> String {
+    #[must_use]
+    pub fn cut(&self, cut: &TextCut) -> String {
         match self {
             Self::Written {
                 document,

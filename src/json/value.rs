@@ -49,6 +49,20 @@ impl<'d> JsonValue<'d> {
         (!value.is_null()).then_some(value)
     }
 
+    /// Whether it is none of `null`, `false`, zero, and what is empty.
+    pub(crate) fn says_something(&self) -> bool {
+        let document = self.document;
+        let written = &document.text[document.span(self.node)];
+        match document.byte(self.node) {
+            b'{' => document.members(self.node).next().is_some(),
+            b'[' => document.items(self.node).next().is_some(),
+            b'"' => written.len() > 2,
+            b't' => true,
+            b'f' | b'n' => false,
+            _ => written.parse() != Ok(0.0),
+        }
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         self.lent().is_null()
     }

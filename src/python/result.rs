@@ -9,7 +9,6 @@ use super::errors::raise;
 use super::names::name_of;
 use crate::batch::Lines;
 use crate::check::Violation;
-use crate::error::Error;
 use crate::plan::{PartCut, Plan, Report, Step};
 
 /// A named tuple of `backcut.report`, made as the tuple that it is: its own constructor is Python code, which costs more and may
@@ -225,7 +224,7 @@ pub(super) fn plan_json<'py>(
     named_tuple(class!(py, "JsonPlan")?, &fields)
 }
 
-/// `Lines(...)`; an error of a caller's own code is raised.
+/// `Lines(...)`.
 pub(super) fn lines(py: Python<'_>, lines: Lines) -> PyResult<Bound<'_, PyAny>> {
     let Lines {
         output,
@@ -243,12 +242,9 @@ pub(super) fn lines(py: Python<'_>, lines: Lines) -> PyResult<Bound<'_, PyAny>> 
         errors,
         reports,
     } = lines;
-    let errors = errors.into_iter().map(|(line, error)| {
-        let is_foreign = matches!(error, Error::Foreign(_));
-        let error = raise(py, error);
-        if is_foreign { Err(error) } else { Ok((line, error)) }
-    });
-    let errors = PyList::new(py, errors.collect::<PyResult<Vec<_>>>()?)?;
+    let errors = errors.into_iter();
+    let errors = errors.map(|(line, error)| (line, raise(py, error)));
+    let errors = PyList::new(py, errors.collect::<Vec<_>>())?;
     let reports = reports
         .iter()
         .map(|(line, report)| Ok((*line, self::report(py, report)?)));
