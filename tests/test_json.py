@@ -132,6 +132,35 @@ def test_7_a_value_is_cut_as_its_compact_json(engine: ModuleType, colon: str, te
 
 
 @every_engine
+def test_7_keys_mean_the_same_however_they_are_written(engine: ModuleType) -> None:
+    call = '{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}'
+    result = '{"role":"user","parts":[{"functionResponse":{"name":"f","re\\u0073ponse":%s}}]}'
+    body = f'{{"contents":[{{"role":"user","parts":[{{"text":"one"}}]}},{call},{result}]}}'
+    written = trimmed(engine, body % '{"a":1,"b":[2 ],"c":3}', format="gemini", max_chars_per_tool=15)
+    assert written == body % '{"output":"{\\n\\u2026 [truncated]"}'
+
+
+@every_engine
+@pytest.mark.parametrize(
+    ("arguments", "counted"),
+    [
+        ("[ 1 ]", "[1]"),
+        ("[null]", "[null]"),
+        ("[ ]", "[]"),
+        ("{ }", "{}"),
+        ('{"a":[ [ true ] ],"b" : { "c":[0.50] }}', '{"a":[[true]],"b":{"c":[0.5]}}'),
+        ("-0.0", "-0.0"),
+        ("[-0,1e2,1E400,1e-7]", "[0,100.0,Infinity,1e-07]"),
+        ('{"\\u0061\\/":"\\u001F\\u000a\\"\\\\é\\ud83d\\ude00"}', '{"a/":"\\u001f\\n\\"\\\\é😀"}'),
+    ],
+)
+def test_arguments_count_as_their_compact_json(engine: ModuleType, arguments: str, counted: str) -> None:
+    call = f'{{"role":"assistant","tool_calls":[{{"id":"a","function":{{"name":"f","arguments":{arguments}}}}}]}}'
+    assert json.dumps(json.loads(arguments), separators=(",", ":"), ensure_ascii=False) == counted
+    assert engine_window(engine, {}).trim_json(f"[{call}]", None).report.chars_sent == len(counted)
+
+
+@every_engine
 def test_an_integer_counts_by_all_its_digits(engine: ModuleType) -> None:
     """However many they are: more than Python would read, too."""
     digits = "12" * 4_000
@@ -339,6 +368,8 @@ def test_what_is_beside_is_counted(engine: ModuleType) -> None:
         ("messages", PLAIN, f'"tools":{tools},"system":"S"'),
         ("messages", PLAIN, f'"functions":{tools},"tools":[],"instructions":"S"'),
         ("contents", contents, f'"config":{{"tools":{tools},"system_instruction":"S"}}'),
+        ("messages", PLAIN, f'"tools":{{}},"functions":{tools},"system":null,"instructions":"S"'),
+        ("messages", PLAIN, f'"tools":"","functions":0,"toolConfig":{{"tools":{tools}}},"system":"S"'),
         ("messages", PLAIN, f'"toolConfig":{{"tools":{tools}}},"system":"S"'),
     ):
         body = f'{{"{array}":{messages},{beside}}}'

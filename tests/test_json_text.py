@@ -84,6 +84,8 @@ STRINGS = [
     ("capital escape", b'["\\N"]', 2),
     ("escaped line end", b'["\\\n"]', 2),
     ("second of two", b'["\\n\\q"]', 4),
+    ("in a key that would be there without", b'{"x":1,"\\x":2}', 8),
+    ("in front of a wide character", '{"\\😀":1}'.encode(), 2),
     ("the first flaw", b'["\\q\n"]', 2),
 ]
 SCALARS = [
