@@ -135,10 +135,10 @@ class ContextWindowMiddleware:
             if _has_no_history(error):
                 return _Outcome(scope, incoming.receive)
             return self._failed(_Outcome(scope, incoming.receive, f"error={kind(error)}"), path.format, model, error)
+        self._tell(trimmed.report, scope, model)
         if trimmed.body is not body:
             incoming.replace(trimmed.body)
             scope = {**scope, "headers": with_length(scope["headers"], len(trimmed.body))}
-        self._tell(trimmed.report, scope, model)
         return _Outcome(scope, incoming.receive, _summary(trimmed.report))
 
     async def _trim(self, body: bytes, window: ContextWindow) -> TrimmedJson[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -49,16 +48,24 @@ class Paths:
             raise OptionError("paths", paths, "must be a mapping of paths to formats, or an iterable of paths")
         named = paths if isinstance(paths, Mapping) else {path: _default(path) for path in paths}
         # Those that hold the model come first: "/chat/completions" would take what "/deployments/{model}/chat/completions" is for.
-        self._rows = [(_pattern(path), check_format(named[path])) for path in sorted(named, key=lambda path: "{model}" not in path)]
-        self.formats = frozenset(form for _, form in self._rows)
+        self._rows = [(*_parts(path), check_format(named[path])) for path in sorted(named, key=_has_no_model)]
+        self.formats = frozenset(form for *_, form in self._rows)
 
     def find(self, path: str) -> Path | None:
         """What ``path`` says; ``None`` where it is no chat request."""
-        for pattern, form in self._rows:
-            found = pattern.search(path)
-            if found is not None:
-                return Path(form, found["model"] if found.re.groups else None)
+        for before, behind, form in self._rows:
+            if path.endswith(behind):
+                if before is None:
+                    return Path(form, None)
+                # No regular expression: whoever sends a request chooses the path, and this takes linear time whatever it is.
+                at = path.find(before)
+                if at >= 0 and (model := path[at + len(before) : len(path) - len(behind)]):
+                    return Path(form, model)
         return None
+
+
+def _has_no_model(path: object) -> bool:
+    return not isinstance(path, str) or "{model}" not in path
 
 
 def _default(path: object) -> str:
@@ -67,10 +74,12 @@ def _default(path: object) -> str:
     return "auto" if found is None else found.format
 
 
-def _pattern(path: object) -> re.Pattern[str]:
+def _parts(path: object) -> tuple[str | None, str]:
+    """What stands in front of the model, ``None`` where no model is, and what a path ends with."""
     if not isinstance(path, str) or not path.startswith("/") or path.count("{model}") > 1:
         raise OptionError("paths", path, 'must begin with "/" and hold "{model}" at most once')
-    return re.compile("(?P<model>.+)".join(map(re.escape, path.split("{model}"))) + r"\Z")
+    before, model, behind = path.partition("{model}")
+    return (before, behind) if model else (None, path)
 
 
 _KNOWN = Paths(PATHS)
