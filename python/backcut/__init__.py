@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .body import plan_json, trim_json
 from .engine import Tokenizer
-from .errors import BackcutError, BudgetError, FormatError, OptionError
+from .errors import BackcutError, BudgetError, FormatError, JsonError, OptionError
 from .memory import limit_memory, memory_limits
 from .options import WindowOptions
-from .report import Change, Edit, Notice, PartCut, Plan, Repaired, Trimmed, TrimReport, Violation
+from .report import Change, Edit, JsonPlan, Notice, PartCut, Plan, Repaired, Trimmed, TrimmedJson, TrimReport, Violation
 from .tokens import register_model, tokenizer
 from .window import ContextWindow, check, context_window, count, repair, trim
 
@@ -27,6 +28,8 @@ __all__ = [
     "Edit",
     "Figures",
     "FormatError",
+    "JsonError",
+    "JsonPlan",
     "Notice",
     "OptionError",
     "PartCut",
@@ -35,6 +38,7 @@ __all__ = [
     "Tokenizer",
     "TrimReport",
     "Trimmed",
+    "TrimmedJson",
     "Violation",
     "WindowOptions",
     "__version__",
@@ -43,10 +47,12 @@ __all__ = [
     "count",
     "limit_memory",
     "memory_limits",
+    "plan_json",
     "register_model",
     "repair",
     "tokenizer",
     "trim",
+    "trim_json",
 ]
 
 __version__: str

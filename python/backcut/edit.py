@@ -15,7 +15,19 @@ from .errors import FormatError
 if TYPE_CHECKING:
     from .report import PartCut, Plan
 
-__all__ = ["apply_plan", "edit_message", "fold_notice", "fold_place", "get", "says_first", "text_to_fold_into", "with_field"]
+__all__ = [
+    "apply_plan",
+    "block",
+    "cut_value",
+    "edit_message",
+    "fold_into",
+    "fold_notice",
+    "fold_place",
+    "get",
+    "says_first",
+    "text_to_fold_into",
+    "with_field",
+]
 
 
 def apply_plan(plan: Plan, messages: Sequence[Any]) -> Sequence[Any]:
@@ -114,10 +126,10 @@ def says_first(message: Any, text: str, format: str) -> bool:
         return content == text or content.startswith(f"{text}\n\n")
     if not isinstance(content, (list, tuple)) or not content:
         return False
-    first, block = content[0], _block(text, format)
+    first, own = content[0], block(text, format)
     if isinstance(first, str):
         return first == text
-    return isinstance(block, dict) and get(first, "text") == text and get(first, "type") == block.get("type")
+    return isinstance(own, dict) and get(first, "text") == text and get(first, "type") == own.get("type")
 
 
 def text_to_fold_into(message: Any, format: str) -> str | None:
@@ -181,7 +193,7 @@ def _edit(thing: Any, edits: list[tuple[tuple[str | int, ...], PartCut]], key: s
     by_key: dict[str | int, list[tuple[tuple[str | int, ...], PartCut]]] = {}
     for path, cut in edits:
         if not path:
-            return _cut(thing, cut, key)
+            return cut_value(thing, cut, key)
         by_key.setdefault(path[0], []).append((path[1:], cut))
     if all(isinstance(place, int) for place in by_key):
         gone = {place for place, inner in by_key.items() if any(not path and cut.dropped for path, cut in inner)}
@@ -199,7 +211,8 @@ _WRAPPED: dict[str | int | None, str] = {"response": "output", "json": "output",
 """What must be a mapping, and the key of the text that is left of it."""
 
 
-def _cut(value: Any, cut: PartCut, key: str | int | None) -> Any:
+def cut_value(value: Any, cut: PartCut, key: str | int | None) -> Any:
+    """What is left of the value that stands at ``key``."""
     if isinstance(value, str):
         return value[: cut.head] + cut.marker + value[len(value) - cut.tail :]
     from .sent import sent  # few formats have results that are no texts
@@ -222,14 +235,19 @@ def _fold(thing: Any, path: tuple[str | int, ...], text: str, format: str) -> An
         return _like(thing, [_fold(item, path[1:], text, format) if k == place else item for k, item in enumerate(thing)])
     if path:
         return with_field(thing, str(path[0]), _fold(get(thing, str(path[0])), path[1:], text, format))
-    if isinstance(thing, str):
-        return f"{text}\n\n{thing}"
-    if thing is not None:
-        return _like(thing, [_block_beside(thing, _block(text, format)), *thing])
-    return [_block(text, format)] if format in ("gemini", "bedrock") else text
+    return fold_into(thing, text, format)
 
 
-def _block(text: str, format: str) -> Any:
+def fold_into(content: Any, text: str, format: str) -> Any:
+    """What stands in the place of ``content``, a text, a list or nothing, when it says ``text`` first."""
+    if isinstance(content, str):
+        return f"{text}\n\n{content}"
+    if content is not None:
+        return _like(content, [_block_beside(content, block(text, format)), *content])
+    return [block(text, format)] if format in ("gemini", "bedrock") else text
+
+
+def block(text: str, format: str) -> Any:
     """A text in a list of blocks."""
     if format == "pydantic-ai":
         return text

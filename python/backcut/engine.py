@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-__all__ = ["PURE", "Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
+__all__ = ["PURE", "Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits", "request_field"]
 
 PURE: bool = os.environ.get("BACKCUT_PURE") == "1"
 """Whether the twin is at work."""
 
 if TYPE_CHECKING:
-    from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
+    from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits, request_field
 elif PURE:
-    from .reference import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
+    from .reference import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits, request_field
 else:
     try:
         from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
@@ -28,3 +28,7 @@ else:
             "(pip install .), or set BACKCUT_PURE=1 to run the slower pure-Python engine",
             name=error.name,
         ) from error
+    try:
+        from ._core import request_field
+    except ImportError:
+        from .reference import request_field

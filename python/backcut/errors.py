@@ -8,9 +8,9 @@ program need not read the sentence.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["BackcutError", "BudgetError", "FormatError", "OptionError"]
+__all__ = ["BackcutError", "BudgetError", "FormatError", "JsonError", "OptionError"]
 
 _SHOWN = 60
 """How many characters of a wrong value are shown in a sentence."""
@@ -40,7 +40,7 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 class BackcutError(Exception):
     """Anything that backcut refuses to do."""
 
-    _fields: tuple[str, ...] = ()
+    _fields: ClassVar[tuple[str, ...]] = ()
     """The arguments of the class, each an attribute of the same name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ class FormatError(BackcutError, ValueError):
         expected: what should stand there.
     """
 
-    _fields = ("index", "path", "found", "expected")
+    _fields: ClassVar[tuple[str, ...]] = ("index", "path", "found", "expected")
 
     def __init__(self, index: int | None, path: str, found: str, expected: str) -> None:
         place = "messages" if index is None else f"messages[{index}]"
@@ -89,6 +89,26 @@ class FormatError(BackcutError, ValueError):
         self.path = path
         self.found = found
         self.expected = expected
+
+
+class JsonError(FormatError):
+    """A request body that is not JSON, or that can be read in two ways.
+
+    Attributes:
+        offset: where in the body, in bytes from its start (in a file of lines from the start of the line); of a ``str`` in bytes of
+            its UTF-8.
+        index: ``None``.
+        path: empty.
+        found: what stands there.
+        expected: what should stand there.
+    """
+
+    _fields = ("offset", "found", "expected")
+
+    def __init__(self, offset: int, found: str, expected: str) -> None:
+        super().__init__(None, "", found, expected)
+        self.args = (f"byte {offset}: expected {expected}, found {found}",)
+        self.offset = offset
 
 
 class BudgetError(BackcutError, ValueError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .edit import get, with_field
 from .errors import FormatError, OptionError
-from .request import ARRAYS, beside
+from .request import ARRAYS, alone, beside
 
 if TYPE_CHECKING:
     import inspect
@@ -122,31 +122,11 @@ def _trimmed(window: ContextWindow, array: str, messages: Any, field: Callable[[
     """``messages`` trimmed beside the other fields of the request; ``field`` gives one by its name, ``None`` where it is not there."""
     tools, system = beside(array, field)
     how: dict[str, Any] = {"tools": _countable_tools(tools), "system": _countable_system(system)}
-    alone = _alone(array, messages)
-    if alone is not None:
-        window.trim([alone], **how)
+    one = alone(array, messages)
+    if one is not None:
+        window.trim([one], **how)
         return messages
     return window.trim(messages, **how).messages
-
-
-def _alone(array: str, messages: Any) -> Any:
-    """The one message that a shorthand stands for: nothing of it can go, but it has to fit. ``None``: it is none.
-
-    A text alone is a message of the user's, and with Gemini a part is, or a list of texts and parts.
-    """
-    if array == "input" and isinstance(messages, str):
-        return {"role": "user", "content": messages}
-    if array != "contents" or messages is None:
-        return None
-    is_list = isinstance(messages, Sequence) and not isinstance(messages, str)
-    listed = list(messages) if is_list else [messages]
-    if any(_is_content(each) for each in listed):
-        return None if is_list else messages
-    return {"role": "user", "parts": [{"text": each} if isinstance(each, str) else each for each in listed]} if listed else None
-
-
-def _is_content(value: Any) -> bool:
-    return any(get(value, key) is not None for key in ("role", "parts"))
 
 
 def _countable_tools(tools: Any) -> list[Any] | None:

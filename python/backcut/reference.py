@@ -15,18 +15,20 @@ from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, chain
 from typing import Any
 
+from . import bodies
+from .bodies import request_field
 from .cap import cap, cap_thena, chars_capped
 from .edit import apply_plan, edit_message, says_first, text_to_fold_into
 from .errors import BudgetError, OptionError
 from .figures import DEFAULT, Figures, resolve
 from .meter import Meter, Tokenizer, limit_memory, memory_limits
-from .report import Edit, Notice, PartCut, Plan, Trimmed, TrimReport
+from .report import Edit, JsonPlan, Lines, Notice, PartCut, Plan, Trimmed, TrimmedJson, TrimReport
 from .violations import check
 from .wire import Reader, openai_chat
 from .wire.common import Facts, Outline, Path, Piece, edited, read_history, size_in_bytes
 from .wire.pairing import continues, pair
 
-__all__ = ["Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits"]
+__all__ = ["Tokenizer", "Window", "check", "count_messages", "figures", "limit_memory", "memory_limits", "request_field"]
 
 
 class Window:
@@ -77,11 +79,28 @@ class Window:
         unchanged = plan.report.first_changed is None
         return Trimmed(messages if unchanged else apply_plan(plan, history), plan.report)
 
-    def plan(self, messages: Any, tools: Any, system: Any) -> Plan:
-        """What a trim would do."""
+    def plan(self, messages: Any, tools: Any, system: Any, hint: str = "openai-chat") -> Plan:
+        """What a trim would do; ``hint`` is the format where ``auto`` finds none."""
         if self.compat == "thena":
-            return _plan_thena(self, messages)
-        return _Search(self, messages, tools, system).plan()
+            return _plan_thena(self, messages, hint)
+        return _Search(self, messages, tools, system, hint).plan()
+
+    def count(self, messages: Any, tools: Any, system: Any, hint: str = "openai-chat") -> int:
+        """Tokens of the whole request, nothing of it cut; the window has a tokenizer."""
+        assert self.tokenizer is not None
+        return _count(Meter(self.tokenizer, self.figures), messages, self.format, tools, system, hint)
+
+    def trim_json(self, body: Any, key: str | None) -> TrimmedJson:
+        """The same of a request in JSON."""
+        return bodies.trim_json(self, body, key)
+
+    def plan_json(self, body: Any, key: str | None) -> JsonPlan:
+        """The pieces of which that would consist."""
+        return bodies.plan_json(self, body, key)
+
+    def trim_lines(self, chunk: bytes, key: str | None, on_error: str, reports: bool) -> Lines:
+        """Many requests, one a line."""
+        return bodies.trim_lines(self, chunk, key, on_error, reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +233,10 @@ class _Body:
 class _Search:
     """One search for the longest tail that fits."""
 
-    def __init__(self, window: Window, messages: Any, tools: Any, system: Any) -> None:
+    def __init__(self, window: Window, messages: Any, tools: Any, system: Any, hint: str) -> None:
         self.window = window
         history = read_history(messages)
-        reader = Reader(history, window.format)
+        reader = Reader(history, window.format, hint)
         self.format = reader.format
         outlines = reader.outlines(history)
         self.head = next((index for index, outline in enumerate(outlines) if outline.turn != "system"), len(history))
@@ -555,10 +574,10 @@ def _report(
     )
 
 
-def _plan_thena(window: Window, messages: Any) -> Plan:
+def _plan_thena(window: Window, messages: Any, hint: str) -> Plan:
     """The rules of ThenaJS's ``contextWindow()``, quirks included: section 8."""
     history = read_history(messages)
-    reader = Reader(history, window.format)
+    reader = Reader(history, window.format, hint)
     if reader.format.name != openai_chat.name:
         raise OptionError("compat", "thena", f"is for openai-chat, not for {reader.format.name}")
     outlines = reader.outlines(history)
@@ -623,7 +642,10 @@ def count_messages(
     model: str | None = None,
 ) -> int:
     """Tokens of a request."""
-    meter = Meter(tokenizer, resolve(figures, model, tokenizer.name))
+    return _count(Meter(tokenizer, resolve(figures, model, tokenizer.name)), messages, format, tools, system)
+
+
+def _count(meter: Meter, messages: Any, format: str, tools: Any, system: Any, hint: str = "openai-chat") -> int:
     history = read_history(messages)
-    facts = Reader(history, format).read_all(history)
+    facts = Reader(history, format, hint).read_all(history)
     return meter.figures.reply + sum(map(meter.message, facts)) + meter.tools(tools) + meter.system(system)

@@ -17,7 +17,20 @@ else:
 _Message = TypeVar("_Message")
 _Messages = TypeVar("_Messages", bound=Sequence[Any])
 
-__all__ = ["Change", "Edit", "Notice", "PartCut", "Plan", "Repaired", "TrimReport", "Trimmed", "Violation"]
+__all__ = [
+    "Change",
+    "Edit",
+    "JsonPlan",
+    "Lines",
+    "Notice",
+    "PartCut",
+    "Plan",
+    "Repaired",
+    "TrimReport",
+    "Trimmed",
+    "TrimmedJson",
+    "Violation",
+]
 
 
 class TrimReport(NamedTuple):
@@ -83,6 +96,68 @@ class Trimmed(NamedTuple, Generic[_M]):
     """The messages to send; the very object that came in when nothing changed."""
     report: TrimReport
     """What was done."""
+
+
+class TrimmedJson(NamedTuple):
+    """The result of a trim of a request body.
+
+    Attributes:
+        body: the body to send; the very object that came in when nothing changed, else new ``bytes``.
+        report: what was done, as a ``TrimReport``.
+    """
+
+    body: bytes | bytearray | memoryview | str
+    """The body to send; the very object that came in when nothing changed, else new ``bytes``."""
+    report: TrimReport
+    """What was done."""
+
+
+class JsonPlan(NamedTuple):
+    """What a trim of a request body would send, piece by piece; nothing of the body is copied.
+
+    Attributes:
+        pieces: the result in order: places in the body and bytes that are new.
+        report: what would be done, as a ``TrimReport``.
+    """
+
+    pieces: tuple[tuple[int, int] | bytes, ...]
+    """``(begin, end)`` in bytes of the body, of a ``str`` in bytes of its UTF-8, and ``bytes`` that are new; none is empty, and no two
+    in a row are of one kind where they could be one. Joined they are the result."""
+    report: TrimReport
+    """What would be done."""
+
+
+class Lines(NamedTuple):
+    """What became of some lines, each of them a request body."""
+
+    output: bytes
+    """The lines to write, each with the end that it had."""
+    lines: int
+    """Line ends that were passed."""
+    conversations: int
+    """Bodies that were trimmed, whether or not anything had to go."""
+    changed: int
+    """Of these, those that are sent in another shape."""
+    trimmed: int
+    """Those of which a ceiling removed a message."""
+    over_budget: int
+    """Those that do not fit and are sent all the same."""
+    messages_before: int
+    """Messages of all of them as they came."""
+    messages_after: int
+    """Messages of all of them as they are sent."""
+    tools_truncated: int
+    """Observations that were shortened."""
+    chars_capped: int
+    """Characters that went from these."""
+    tokens_before: int
+    """Tokens of all requests as they came; 0 where the window does not count tokens."""
+    tokens_after: int
+    """Tokens of all requests as they are sent; 0 where the window does not count tokens."""
+    errors: list[tuple[int, Exception]]
+    """What was wrong with a line, by the line's number from 0."""
+    reports: list[tuple[int, TrimReport]]
+    """The report of each body by the line's number; none unless they were asked for."""
 
 
 class PartCut(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .edit import get
 
-__all__ = ["ARRAYS", "beside"]
+__all__ = ["ARRAYS", "alone", "beside"]
 
 ARRAYS = ("messages", "input", "contents")
 """Where messages stand: with most providers, in OpenAI's Responses, with Gemini."""
@@ -32,3 +32,23 @@ def beside(array: str, field: Callable[[str], Any]) -> tuple[Any, Any]:
     tools = next((value for at in places for name in _TOOLS if (value := at(name))), None)
     # Of Bedrock; Gemini calls something else so, which holds no tools.
     return tools or get(field("toolConfig"), "tools"), system
+
+
+def alone(array: str, messages: Any) -> Any:
+    """The one message that a shorthand stands for: nothing of it can go, but it has to fit. ``None``: it is none.
+
+    A text alone is a message of the user's, and with Gemini a part is, or a list of texts and parts.
+    """
+    if array == "input" and isinstance(messages, str):
+        return {"role": "user", "content": messages}
+    if array != "contents" or messages is None:
+        return None
+    is_list = isinstance(messages, Sequence) and not isinstance(messages, str)
+    listed = list(messages) if is_list else [messages]
+    if any(_is_content(each) for each in listed):
+        return None if is_list else messages
+    return {"role": "user", "parts": [{"text": each} if isinstance(each, str) else each for each in listed]} if listed else None
+
+
+def _is_content(value: Any) -> bool:
+    return any(get(value, key) is not None for key in ("role", "parts"))

@@ -10,6 +10,8 @@ from datetime import date, time
 from enum import Enum
 from typing import Any
 
+from .plain import compact
+
 __all__ = ["sent"]
 
 
@@ -20,7 +22,7 @@ def sent(value: Any) -> str:
     anything rarer the form may differ, not whether it counts.
     """
     try:
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=_plain)
+        text = compact(value, _plain)
     except (TypeError, ValueError, RecursionError):
         return str(value)
     return str(json.loads(text)) if text.startswith('"') else text

@@ -10,7 +10,7 @@ from .engine import Tokenizer
 from .errors import OptionError
 from .models import plain_name
 from .options import Options, WindowOptions, check_format, check_model
-from .report import Plan, Repaired, Trimmed, TrimReport, Violation
+from .report import JsonPlan, Lines, Plan, Repaired, Trimmed, TrimmedJson, TrimReport, Violation
 from .tokens import TokenizerLike, choose
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ _H = TypeVar("_H", bound=Sequence[Any])
 Tools: TypeAlias = Sequence[Any] | None
 """Tool schemas that are sent along: as the provider takes them, whichever it is."""
 
+Body: TypeAlias = bytes | bytearray | memoryview | str
+"""A request as it is sent: JSON in UTF-8, or as text."""
+
 System: TypeAlias = str | Sequence[Any] | None
 """System text that is sent outside of the messages: a text, or a list of texts and text blocks."""
 
@@ -42,10 +45,13 @@ class ContextWindow(Options):
     Made by :func:`context_window`. Every option can be read as an attribute (``window.max_tokens``).
     """
 
-    __slots__ = ("__weakref__", "_plan", "_report", "_trim")
+    __slots__ = ("__weakref__", "_plan", "_plan_json", "_report", "_trim", "_trim_json", "_trim_lines")
     _plan: Callable[[Sequence[Any], Tools, System], Plan]
+    _plan_json: Callable[[Body, str | None], JsonPlan]
     _report: Callable[[TrimReport], object] | None
     _trim: Callable[[Sequence[Any], Tools, System], Trimmed]
+    _trim_json: Callable[[Body, str | None], TrimmedJson]
+    _trim_lines: Callable[[bytes, str | None, str, bool], Lines]
 
     def __init__(self, **options: Unpack[WindowOptions]) -> None:
         super().__init__(**options)
@@ -53,6 +59,8 @@ class ContextWindow(Options):
         # Bound once: a trim is then one look-up and one call.
         object.__setattr__(self, "_trim", core.trim)
         object.__setattr__(self, "_plan", core.plan)
+        for name in ("trim_json", "plan_json", "trim_lines"):
+            object.__setattr__(self, f"_{name}", getattr(core, name, None))
         object.__setattr__(self, "_report", self.on_report)
 
     @overload

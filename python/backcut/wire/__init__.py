@@ -123,10 +123,10 @@ def named(name: str) -> Format:
 
 
 class Reader:
-    """Reads the messages of one history, in the format that was asked for or that its shape tells."""
+    """Reads the messages of one history, in the format that was asked for or that its shape tells; failing that in ``hint``."""
 
-    def __init__(self, history: Sequence[Any], format: str) -> None:
-        name, self._decisive = detect(history) if format == "auto" else (format, None)
+    def __init__(self, history: Sequence[Any], format: str, hint: str = "openai-chat") -> None:
+        name, self._decisive = detect(history, hint) if format == "auto" else (format, None)
         self.format = named(name)
 
     def outline(self, message: Any, index: int) -> Outline:

@@ -6,14 +6,13 @@ that may be sent. Nothing right of these two knows a provider.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from ..errors import FormatError, shorten
 from ..media import Image, Media, data_of, image_size
-from ..plain import as_json
+from ..plain import compact as plain_json
 from ..report import PartCut
 
 __all__ = [
@@ -78,7 +77,7 @@ def found(value: Any) -> str:
 def compact(value: Any) -> str:
     """``value`` as JSON without spaces. Raises ``ValueError`` where that cannot be."""
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=as_json)
+        return plain_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(str(error)) from error
 

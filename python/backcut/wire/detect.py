@@ -42,13 +42,13 @@ _BEDROCK = (
 )
 
 
-def detect(messages: Sequence[Any]) -> tuple[str, int | None]:
-    """The format of a history, and the first message that shows it: ``None`` where none does, and it is ``openai-chat``."""
+def detect(messages: Sequence[Any], hint: str = "openai-chat") -> tuple[str, int | None]:
+    """The format of a history, and the first message that shows it: ``None`` where none does, and it is ``hint``."""
     for index, message in enumerate(messages):
         form = shape(message)
         if form is not None:
             return form, index
-    return "openai-chat", None
+    return hint, None
 
 
 def shape(message: Any) -> str | None:
