@@ -235,11 +235,16 @@ def test_json_is_trimmed_by_whatever_name(kind: bytes | None) -> None:
     assert run(WINDOW, requests(LONG), http(headers=headers)).body == expected(LONG)
 
 
-@pytest.mark.parametrize("body", [b'{"model": "m", "prompt": {"id": "p"}}', b"{}"])
+@pytest.mark.parametrize("body", [b'{"model": "m", "prompt": {"id": "p"}}', b"{}", b'{"input": null}'])
 def test_a_request_without_messages_passes(body: bytes) -> None:
     seen = run(TIGHT, requests(body), http("/v1/responses"))
     assert seen.body is body
     assert "x-backcut" not in seen.headers
+
+
+@pytest.mark.parametrize("body", [b'{"messages": {"role": "user"}}', b'{"messages": "text"}', b"5", b'"text"', b""])
+def test_what_is_there_but_no_list_does_not(body: bytes) -> None:
+    assert run(TIGHT, requests(body)).status == 400
 
 
 def test_the_response_streams_through_untouched() -> None:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from ..body import request_field, trim_json
+from ..body import trim_json
+from ..engine import request_field
 from ..errors import BackcutError, FormatError, OptionError
 from ..middleware import is_async
 from ..report import TrimmedJson, TrimReport
@@ -137,11 +138,12 @@ class ContextWindowMiddleware:
             return self._failed(_Outcome(scope, incoming.receive, f"error={kind(error)}"), path.format, model, error)
         self._tell(trimmed.report, scope, model)
         if trimmed.body is not body:
-            incoming.replace(trimmed.body)
-            scope = {**scope, "headers": with_length(scope["headers"], len(trimmed.body))}
+            fitting = cast(bytes, trimmed.body)
+            incoming.replace(fitting)
+            scope = {**scope, "headers": with_length(scope["headers"], len(fitting))}
         return _Outcome(scope, incoming.receive, _summary(trimmed.report))
 
-    async def _trim(self, body: bytes, window: ContextWindow) -> TrimmedJson[bytes]:
+    async def _trim(self, body: bytes, window: ContextWindow) -> TrimmedJson:
         if self._threads is None or len(body) <= self._threads or not _in_asyncio():
             return trim_json(body, window)
         return await asyncio.to_thread(trim_json, body, window)
@@ -198,7 +200,11 @@ def _summary(report: TrimReport) -> str:
 
 def _has_no_history(error: BackcutError) -> bool:
     """Whether the body holds no array of messages at all: nothing is there to trim, and the server knows best what it thinks of that."""
-    return isinstance(error, FormatError) and error.index is None and not error.path and error.found.startswith("an object")
+    return isinstance(error, FormatError) and error.index is None and not error.path and error.found.startswith(_NO_ARRAY)
+
+
+_NO_ARRAY = ("an object with ", "an empty object")
+"""How an object without an array is called where one is missed."""
 
 
 def _in_asyncio() -> bool:
