@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 use crate::format::Format;
+use crate::json::Syntax;
 
 /// A ceiling of a window, in the order in which they are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +93,16 @@ pub enum Error {
         /// Where the newest group begins; `None` for a lone head.
         index: Option<usize>,
     },
+    /// A body that is no JSON.
+    Json(Syntax),
     /// Somebody else's error.
     Foreign(Foreign),
+}
+
+impl From<Syntax> for Error {
+    fn from(syntax: Syntax) -> Self {
+        Self::Json(syntax)
+    }
 }
 
 impl From<Foreign> for Error {
@@ -138,6 +147,7 @@ impl fmt::Display for Error {
                     ceiling.option()
                 )
             }
+            Self::Json(syntax) => syntax.fmt(f),
             Self::Foreign(_) => f.write_str("an error of a caller's own code"),
         }
     }

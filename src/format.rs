@@ -21,12 +21,12 @@ use std::borrow::Cow;
 
 use crate::error::{Between, Foreign, ReadError};
 use crate::facts::{Family, Links, Turn};
-use crate::plan::PartCut;
+use crate::plan::{PartCut, Path, to};
 use crate::value::{Key, Text, Value};
 
 pub use detect::Known;
 pub(crate) use detect::{Detected, detect, hint};
-pub(crate) use notice::{NoticePlace, notice_in};
+pub(crate) use notice::{Block, NoticePlace, notice_place};
 pub(crate) use observation::Capped;
 pub(crate) use reading::*;
 pub(crate) use sink::{Lead, Reading, Shorten, Sink, Thinking};
@@ -99,6 +99,11 @@ impl Format {
         ask!(self, W => W::HAS_SYSTEM_TURNS)
     }
 
+    /// [`Wire::BLOCK`].
+    pub(crate) const fn block(self) -> Block {
+        ask!(self, W => W::BLOCK)
+    }
+
     /// [`Wire::takes_late`].
     pub(crate) fn takes_late(self, family: Family) -> bool {
         ask!(self, W => W::takes_late(family))
@@ -115,6 +120,8 @@ pub(crate) trait Wire {
     const INSISTS_ON_USER: bool;
     /// Whether a notice may be a message of its own.
     const HAS_SYSTEM_TURNS: bool = false;
+    /// How a text stands in a list of blocks of the user's.
+    const BLOCK: Block = Block::Typed("text");
 
     /// Whether a result of this family may stand further behind its call than right behind the turn.
     fn takes_late(_family: Family) -> bool {
@@ -145,12 +152,10 @@ pub(crate) trait Wire {
         None
     }
 
-    /// Where `notice` would go in a plain user turn that has been read before.
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
-        notice_in(message.get(Key::Content)?.as_ref(), notice, |part| {
-            let kind = part.get(Key::Type)?;
-            Ok(kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text")))
-        })
+    /// The way to what a notice goes into, or in front of, in a plain user turn that has been read before: its text or its list of
+    /// blocks. `None` where the turn has no room for one.
+    fn notice_path<V: Value>(_message: &V) -> Result<Option<Path>, Foreign> {
+        Ok(Some(to![Key::Content]))
     }
 
     /// Whether a message of the head says exactly that.
@@ -302,14 +307,9 @@ fn glance_at_another<V: Value>(
     ask!(format, W => W::glance(message, how, links))
 }
 
-/// [`Wire::notice_place`].
-#[inline]
-pub(crate) fn notice_place<V: Value>(
-    format: Format,
-    message: &V,
-    notice: &str,
-) -> Result<NoticePlace<V::Text>, Foreign> {
-    ask!(format, W => W::notice_place(message, notice))
+/// [`Wire::notice_path`].
+pub(crate) fn notice_path<V: Value>(format: Format, message: &V) -> Result<Option<Path>, Foreign> {
+    ask!(format, W => W::notice_path(message))
 }
 
 /// [`Wire::carries`].

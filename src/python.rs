@@ -1,5 +1,7 @@
 //! Glue between the core and Python: nothing here decides anything.
 
+mod body;
+mod detached;
 mod errors;
 mod figures;
 mod json;
@@ -12,6 +14,7 @@ mod tokens;
 mod value;
 mod window;
 
+pub use body::request_field;
 pub use figures::figures_of;
 pub use memory::{limit_memory, memory_limits};
 pub use tokens::Tokenizer;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::Foreign;
-use crate::format::Known;
+use crate::format::{Format, Known};
 
 /// Declares [`Key`] and its names in one list.
 macro_rules! keys {
@@ -24,13 +24,18 @@ macro_rules! keys {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The key of that name.
+            /// The key of that name. O(1).
             #[must_use]
+            #[inline]
             pub fn of(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant),)+
-                    _ => None,
+                let mut slot = slot(name.as_bytes());
+                while let Some(key) = SLOTS[slot] {
+                    if key.name() == name {
+                        return Some(key);
+                    }
+                    slot = (slot + 1) % SLOTS.len();
                 }
+                None
             }
         }
     };
@@ -188,6 +193,34 @@ keys! {
     Definitions = "definitions",
     AdditionalProperties = "additionalProperties",
 }
+
+/// Where a name is looked for first: by its length and the bytes at its ends, which tell nearly all keys apart.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // a few bits of the length
+const fn slot(name: &[u8]) -> usize {
+    let len = name.len();
+    if len == 0 {
+        return 0;
+    }
+    let ends = [name[0], name[len / 2], name[len - 1], name[(len - 1) / 3]];
+    let hash = u32::from_le_bytes(ends) ^ (len as u32 & 0xff) << 12;
+    (hash.wrapping_mul(0x9e37_79b1) >> 22) as usize
+}
+
+/// The keys by their names: open addressing, at most a fifth full.
+static SLOTS: [Option<Key>; 1024] = {
+    let mut slots = [None; 1024];
+    let mut k = 0;
+    while k < Key::ALL.len() {
+        let mut at = slot(Key::ALL[k].name().as_bytes());
+        while slots[at].is_some() {
+            at = (at + 1) % slots.len();
+        }
+        slots[at] = Some(Key::ALL[k]);
+        k += 1;
+    }
+    slots
+};
 
 /// A piece of text. Cloning is cheap: a reference, never the bytes.
 pub trait Text: Clone {
@@ -359,6 +392,11 @@ pub trait History {
     /// # Errors
     /// [`Foreign`] where the array has become shorter since the call began.
     fn message(&self, index: usize) -> Result<Self::Value, Foreign>;
+
+    /// The format of a history in which no message tells.
+    fn fallback(&self) -> Format {
+        Format::OpenaiChat
+    }
 
     /// What is known of it from an earlier look.
     fn known(&self) -> Option<Known> {

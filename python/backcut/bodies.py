@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .document import encode, parse
+from .document import Node, encode, parse
 from .errors import BackcutError, FormatError
 from .report import JsonPlan, Lines, Plan, TrimmedJson, TrimReport
 from .request import ARRAYS, alone, beside
@@ -25,24 +25,28 @@ class Request:
         self.text = encode(body)
         document = parse(self.text)
         fields: dict[str, Any] = document.value if isinstance(document.value, dict) else {}
-        name, array = "", document
-        if not isinstance(document.value, list):
-            keys = ARRAYS if key is None else (key,)
-            there = [name for name in keys if fields.get(name) is not None]
-            if not there:
-                raise FormatError(None, "", _found(document.value), _expected(keys))
-            name = there[0]
+        if isinstance(document.value, list):
+            name, array = "", document
+        else:
+            name = _array_of(fields) if key is None else key
+            if not isinstance(document.value, dict) or fields.get(name) is None:
+                raise FormatError(None, key or "", _found(document), _EXPECTED)
             array = document.items[document.keys.index(name)]
+        one = alone(name, array.value) if key is None else None
+        if one is None and not isinstance(array.value, list):
+            raise FormatError(None, name, _kind(array.value), _EXPECTED)
         self.tools, self.system = beside(name, fields.get)
-        self.hint = _hint(name, fields)
-        one = alone(name, array.value)
+        self.hint = _hint(name, fields, self.system)
         self.array = array if one is None else None
         """Where the messages stand; ``None`` where a shorthand does, of which nothing can go."""
         self.messages = array.value if one is None else [one]
 
     def plan(self, window: Window) -> Plan:
         """What the window makes of it."""
-        return window.plan(self.messages, self.tools, self.system, self.hint)
+        try:
+            return window.plan(self.messages, self.tools, self.system, self.hint)
+        except FormatError as error:
+            raise FormatError(error.index, error.path, _KINDS.get(error.found, error.found), error.expected) from None
 
     def pieces(self, plan: Plan) -> tuple[Piece, ...]:
         """What the plan makes of the text."""
@@ -121,7 +125,9 @@ def _trim_line(window: Window, line: bytes, key: str | None, sums: dict[str, int
     request = Request(line, key)
     plan = request.plan(window)
     report = plan.report
-    tokens = 0 if report.tokens_sent is None else window.count(request.messages, request.tools, request.system, request.hint)
+    tokens = report.tokens_sent or 0
+    if tokens and report.first_changed is not None:
+        tokens = window.count(request.messages, request.tools, request.system, report.format)
     own = {
         "conversations": 1,
         "changed": report.first_changed is not None,
@@ -139,40 +145,45 @@ def _trim_line(window: Window, line: bytes, key: str | None, sums: dict[str, int
     return request.written(plan), report
 
 
-def _found(value: Any) -> str:
+_EXPECTED = "an array of messages, alone or in an object under messages, input or contents"
+_KINDS = {
+    "dict": "an object",
+    "list": "an array",
+    "str": "a string",
+    "bool": "true or false",
+    "NoneType": "null",
+    "int": "a number",
+    "float": "a number",
+}
+"""What JSON calls the types of Python."""
+
+_SHOWN = 8
+"""How many keys of an object are shown."""
+
+
+def _kind(value: Any) -> str:
+    return _KINDS[type(value).__name__]
+
+
+def _found(document: Node) -> str:
     """What stands in the place of a request."""
-    if isinstance(value, dict):
-        names = ", ".join(value)
-        return f"an object with {names if len(names) <= _SHOWN else names[: _SHOWN - 1] + '…'}" if value else "an empty object"
-    kinds = {str: "a string", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")
+    if not isinstance(document.value, dict):
+        return _kind(document.value)
+    names = ", ".join(document.keys[:_SHOWN]) + (", …" if len(document.keys) > _SHOWN else "")
+    return f"an object with {names}" if names else "an empty object"
 
 
-_SHOWN = 60
-"""How many characters of the names in an object are shown."""
+def _array_of(fields: Mapping[str, Any]) -> str:
+    """Where the messages stand. What is neither a list nor a shorthand under the later names is something else."""
+    kinds: dict[str, Any] = {"messages": object, "input": (list, str), "contents": (list, str, dict)}
+    return next((name for name in ARRAYS if fields.get(name) is not None and isinstance(fields[name], kinds[name])), "")
 
 
-def _expected(keys: Sequence[str]) -> str:
-    *others, last = [f'"{key}"' for key in keys]
-    names = f"{', '.join(others)} or {last}" if others else last
-    return f"an array of messages, or an object with {names}"
-
-
-def _hint(array: str, fields: Mapping[str, Any]) -> str:
+def _hint(array: str, fields: Mapping[str, Any], system: Any) -> str:
     """The format of messages that do not show it, by what stands beside them."""
-    if array == "contents":
-        return "gemini"
-    if array == "input":
-        return "openai-responses"
-    system = fields.get("system")
-    if fields.get("anthropic_version") is not None:
-        return "anthropic"
-    if any(fields.get(name) is not None for name in ("inferenceConfig", "toolConfig")) or _is_typeless(system):
+    if array in ("contents", "input"):
+        return "gemini" if array == "contents" else "openai-responses"
+    first = system[0] if isinstance(system, list) and system else None
+    if (isinstance(first, dict) and "type" not in first) or "inferenceConfig" in fields or "toolConfig" in fields:
         return "bedrock"
-    return "openai-chat" if system is None else "anthropic"
-
-
-def _is_typeless(system: Any) -> bool:
-    """Whether a system text is a list of texts that have no type, as only Bedrock has it."""
-    parts = system if isinstance(system, list) else ()
-    return any(isinstance(part, dict) and isinstance(part.get("text"), str) and part.get("type") is None for part in parts)
+    return "anthropic" if fields.get("system") is not None or "anthropic_version" in fields else "openai-chat"

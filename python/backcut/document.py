@@ -11,13 +11,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from .errors import JsonError, shorten
+from .errors import JsonError
 from .plain import Long
 
 __all__ = ["DEEPEST", "Node", "characters", "encode", "parse"]
 
 DEEPEST = 512
 """How many brackets may be open at once."""
+
+_SHOWN = 40
+"""How many characters of a key are shown."""
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -60,7 +63,7 @@ def encode(body: bytes | bytearray | memoryview | str) -> bytes:
     try:
         text.decode()
     except UnicodeDecodeError as error:
-        raise JsonError(error.start, f"0x{text[error.start]:02x}", "UTF-8") from None
+        raise JsonError(error.start, f"byte 0x{text[error.start]:02x}", "UTF-8") from None
     return text
 
 
@@ -82,8 +85,6 @@ class _Parser:
         """The arrays and objects that are not closed, the outermost first."""
 
     def document(self) -> Node:
-        if self._text.startswith(b"\xef\xbb\xbf"):
-            raise JsonError(0, "a byte order mark", "JSON")
         while True:
             node = self._value()
             while node is not None:
@@ -106,7 +107,7 @@ class _Parser:
             value = self._string() if sign == b'"' else self._scalar()
             return Node(begin, self._at, value)
         if len(self._open) == DEEPEST:
-            raise JsonError(begin, "one more", f"at most {DEEPEST} brackets in each other")
+            raise JsonError(begin, f"the {DEEPEST + 1}th", f"at most {DEEPEST} levels of arrays and objects")
         self._open.append(Node(begin, begin, {} if sign == b"{" else []))
         self._at += 1
         if self._next() == (b"}" if sign == b"{" else b"]"):
@@ -146,7 +147,8 @@ class _Parser:
             self._wrong("a key")
         begin, key, around = self._at, self._string(), self._open[-1]
         if key in around.value:
-            raise JsonError(begin, f"{shorten(key)} again", "each key once in an object")
+            shown = self._text[begin + 1 : self._at - 1].decode()[:_SHOWN]
+            raise JsonError(begin, f'a second "{shown}"', "each key of an object once")
         around.keys.append(key)
         if self._next() != b":":
             self._wrong("':'")
@@ -155,12 +157,12 @@ class _Parser:
     def _string(self) -> str:
         whole, sound = _STRING.match(self._text, self._at), _SOUND.match(self._text, self._at)
         if whole is None or sound is None:
-            raise JsonError(self._at, "the end", "a string with a closing quote")
+            raise JsonError(self._at, "a string without end", "a closing quote")
         at = sound.end()
         if self._text.startswith(b"\\", at):
-            raise JsonError(at, "another", "an escape that JSON has")
+            raise JsonError(at, "a backslash that begins no escape", "an escape of JSON")
         if at + 1 < whole.end():
-            raise JsonError(at, f"0x{self._text[at]:02x}", "an escape in the place of a control character")
+            raise JsonError(at, f"the control character 0x{self._text[at]:02x}", "control characters in strings as escapes")
         self._at = whole.end()
         text = whole[0].decode()
         return str(json.loads(text)) if "\\" in text else text[1:-1]
@@ -185,7 +187,7 @@ class _Parser:
         rest = self._text[self._at : self._at + 4].decode(errors="ignore")
         if not rest:
             raise JsonError(self._at, "the end", "more")
-        raise JsonError(self._at, repr(rest[0]), expected)
+        raise JsonError(self._at, f"'{rest[0]}'" if " " < rest[0] <= "~" else f"U+{ord(rest[0]):04X}", expected)
 
 
 def _integer(literal: str) -> Any:

@@ -107,7 +107,7 @@ class JsonError(FormatError):
 
     def __init__(self, offset: int, found: str, expected: str) -> None:
         super().__init__(None, "", found, expected)
-        self.args = (f"byte {offset}: expected {expected}, found {found}",)
+        self.args = (f"at byte {offset}: expected {expected}, found {found}",)
         self.offset = offset
 
 

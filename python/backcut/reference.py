@@ -85,10 +85,10 @@ class Window:
             return _plan_thena(self, messages, hint)
         return _Search(self, messages, tools, system, hint).plan()
 
-    def count(self, messages: Any, tools: Any, system: Any, hint: str = "openai-chat") -> int:
+    def count(self, messages: Any, tools: Any, system: Any, format: str) -> int:
         """Tokens of the whole request, nothing of it cut; the window has a tokenizer."""
         assert self.tokenizer is not None
-        return _count(Meter(self.tokenizer, self.figures), messages, self.format, tools, system, hint)
+        return _count(Meter(self.tokenizer, self.figures), messages, format, tools, system)
 
     def trim_json(self, body: Any, key: str | None) -> TrimmedJson:
         """The same of a request in JSON."""
@@ -645,7 +645,7 @@ def count_messages(
     return _count(Meter(tokenizer, resolve(figures, model, tokenizer.name)), messages, format, tools, system)
 
 
-def _count(meter: Meter, messages: Any, format: str, tools: Any, system: Any, hint: str = "openai-chat") -> int:
+def _count(meter: Meter, messages: Any, format: str, tools: Any, system: Any) -> int:
     history = read_history(messages)
-    facts = Reader(history, format, hint).read_all(history)
+    facts = Reader(history, format).read_all(history)
     return meter.figures.reply + sum(map(meter.message, facts)) + meter.tools(tools) + meter.system(system)

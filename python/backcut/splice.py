@@ -24,7 +24,7 @@ _Cuts: TypeAlias = Sequence[tuple[_Path, PartCut]]
 
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile('["\\\\\x00-\x1f\ud800-\udfff]')
-_ESCAPED_IN_ASCII = re.compile('["\\\\\x00-\x1f]|[^\x00-\x7f]')
+_ESCAPED_IN_ASCII = re.compile('["\\\\]|[^ -~]')
 
 
 def splice(text: bytes, messages: Node, plan: Plan) -> tuple[Piece, ...]:

@@ -7,7 +7,7 @@ mod inspect;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, has_any, misfit, notice_in, records,
+    Flaw, Marks, Block, Reading, Seen, Sink, Wire, has_any, misfit, records,
     role_of,
 };
 use crate::value::{Key, Value};
@@ -20,6 +20,7 @@ const ROLES: &str = "one of user, assistant";
 impl Wire for Bedrock {
     const MERGES: bool = true;
     const INSISTS_ON_USER: bool = true;
+    const BLOCK: Block = Block::Bare;
 
     fn role<V: Value>(message: &V) -> Result<(), ReadError> {
         role(message).map(|_| ())
@@ -74,12 +75,6 @@ impl Wire for Bedrock {
         links: &mut Links<V::Text>,
     ) -> Option<(Turn, u64)> {
         glance::glance(message, how, links)
-    }
-
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
-        notice_in(message.get(Key::Content)?.as_ref(), notice, |block| {
-            Ok(block.get(Key::Type)?.is_none())
-        })
     }
 
     fn inspect<V: Value>(

@@ -7,8 +7,9 @@ mod parts;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, misfit, notice_in, records, role_of,
+    Flaw, Marks, Block, Reading, Seen, Sink, Wire, misfit, records, role_of,
 };
+use crate::plan::{Path, to};
 use crate::value::{Key, Value};
 
 /// Google Gemini.
@@ -20,6 +21,7 @@ const ROLES: &str = "one of user, model, function, tool";
 impl Wire for Gemini {
     const MERGES: bool = true;
     const INSISTS_ON_USER: bool = true;
+    const BLOCK: Block = Block::Bare;
 
     fn role<V: Value>(message: &V) -> Result<(), ReadError> {
         role(message).map(|_| ())
@@ -58,10 +60,8 @@ impl Wire for Gemini {
         glance::glance(message, how, links)
     }
 
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
-        notice_in(message.get(Key::Parts)?.as_ref(), notice, |part| {
-            Ok(part.get(Key::Type)?.is_none())
-        })
+    fn notice_path<V: Value>(_message: &V) -> Result<Option<Path>, Foreign> {
+        Ok(Some(to![Key::Parts]))
     }
 
     fn inspect<V: Value>(

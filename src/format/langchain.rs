@@ -7,8 +7,7 @@ mod glance;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Reading, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message,
-    notice_in, string, text_at, wrong_word_at,
+    Flaw, Marks, Reading, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, string, text_at, wrong_word_at,
 };
 use crate::plan::{Path, Step};
 use crate::value::{Key, Text, Value};
@@ -83,14 +82,11 @@ impl Wire for Langchain {
         glance::glance(message, how, links)
     }
 
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
-        let Ok(found) = find(message) else {
-            return Ok(NoticePlace::Alone);
-        };
-        notice_in(found.record.get(Key::Content)?.as_ref(), notice, |part| {
-            let kind = part.get(Key::Type)?;
-            Ok(kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text")))
-        })
+    fn notice_path<V: Value>(message: &V) -> Result<Option<Path>, Foreign> {
+        let under = find(message).ok().and_then(|found| found.under);
+        let mut path: Path = under.into_iter().map(Step::from).collect();
+        path.push(Key::Content.into());
+        Ok(Some(path))
     }
 
     fn carries<V: Value>(message: &V, notice: &str) -> Result<bool, Foreign> {

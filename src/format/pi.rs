@@ -6,9 +6,10 @@ mod glance;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, NoticePlace, Reading, Sink, Wire, id_at, misfit, no_message, notice_in, records,
+    Flaw, Marks, Reading, Sink, Wire, id_at, misfit, no_message, records,
     text_at, wrong_word_at,
 };
+use crate::plan::{Path, to};
 use crate::value::{Key, Text, Value};
 
 /// Pi and `OpenClaw`.
@@ -55,17 +56,21 @@ impl Wire for Pi {
         glance::glance(message, how, links)
     }
 
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+    fn notice_path<V: Value>(message: &V) -> Result<Option<Path>, Foreign> {
         let Ok(found) = find(message) else {
-            return Ok(NoticePlace::Alone);
+            return Ok(Some(to![Key::Content]));
         };
         let key = match found.kind {
             Kind::Summary => Key::Summary,
             // What Pi says of a command that was run has no room for it.
-            Kind::Bash => return Ok(NoticePlace::There),
+            Kind::Bash => return Ok(None),
             _ => Key::Content,
         };
-        notice_in(found.record.get(key)?.as_ref(), notice, is_text)
+        Ok(Some(if found.nested {
+            to![Key::Message, key]
+        } else {
+            to![key]
+        }))
     }
 
     fn inspect<V: Value>(
@@ -202,11 +207,6 @@ fn is_true<V: Value>(record: &V, key: Key) -> Result<bool, Foreign> {
 fn is_broken_off<V: Value>(record: &V) -> Result<bool, Foreign> {
     Ok(text_at(record, Key::StopReason)?
         .is_some_and(|reason| matches!(reason.as_str().as_ref(), "error" | "aborted")))
-}
-
-fn is_text<V: Value>(part: &V) -> Result<bool, Foreign> {
-    let kind = part.get(Key::Type)?;
-    Ok(kind.is_some_and(|kind| kind.word().is_some_and(|kind| kind == "text")))
 }
 
 /// The ties of a message.

@@ -8,10 +8,10 @@ mod parts;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
-    Flaw, Lead, Marks, NoticePlace, Reading, Seen, Sink, Wire, id_at, misfit, notice_in, records,
+    Flaw, Lead, Marks, Block, Reading, Seen, Sink, Wire, id_at, misfit, records,
     wrong_word,
 };
-use crate::plan::{PartCut, to};
+use crate::plan::{PartCut, Path, to};
 use crate::value::{Key, Value};
 
 /// Histories of pydantic-ai.
@@ -20,6 +20,7 @@ pub(crate) struct PydanticAi;
 impl Wire for PydanticAi {
     const MERGES: bool = true;
     const INSISTS_ON_USER: bool = true;
+    const BLOCK: Block = Block::Text;
 
     /// Those of the provider's own tools the library leaves wherever they stand.
     fn takes_late(family: Family) -> bool {
@@ -86,29 +87,29 @@ impl Wire for PydanticAi {
         glance::glance(message, how, links)
     }
 
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
+    fn notice_path<V: Value>(message: &V) -> Result<Option<Path>, Foreign> {
         let parts = message.get(Key::Parts)?;
         let mut place = None;
-        for part in records(parts.as_ref()) {
-            let content = part.get(Key::Content)?;
-            let is_text = content.as_ref().is_some_and(|it| it.text().is_some());
+        for k in 0..parts.as_ref().and_then(Value::list).unwrap_or(0) {
+            let part = parts.as_ref().and_then(|parts| parts.item(k));
+            let Some(part) = part.filter(Value::is_record) else {
+                continue;
+            };
             match kind(&part)? {
                 Kind::Prompt => {
-                    place = Some(content);
+                    place = Some(k);
                     break;
                 }
                 // Where the library itself speaks for the user, and in one text.
-                Kind::Retry | Kind::Feedback if is_text && place.is_none() => {
-                    place = Some(content);
+                Kind::Retry | Kind::Feedback if place.is_none() => {
+                    let content = part.get(Key::Content)?;
+                    place = content.and_then(|content| content.text()).map(|_| k);
                 }
                 _ => {}
             }
         }
-        match place {
-            Some(content) => notice_in(content.as_ref(), notice, |_| Ok(false)),
-            // Nowhere: what the user says is no text.
-            None => Ok(NoticePlace::There),
-        }
+        // Nowhere: what the user says is no text.
+        Ok(place.map(|k| to![Key::Parts, k, Key::Content]))
     }
 
     fn lead<V: Value>(message: &V) -> Result<Option<Vec<PartCut>>, Foreign> {

@@ -7,8 +7,8 @@ mod parts;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Turn};
-use crate::format::{Flaw, Marks, NoticePlace, Reading, Seen, Sink, Wire, notice_in};
-use crate::value::{Key, Value};
+use crate::format::{Flaw, Marks, Block, Reading, Seen, Sink, Wire};
+use crate::value::Value;
 
 /// `OpenAI` Responses.
 pub(crate) struct Responses;
@@ -16,6 +16,7 @@ pub(crate) struct Responses;
 impl Wire for Responses {
     const MERGES: bool = true;
     const INSISTS_ON_USER: bool = false;
+    const BLOCK: Block = Block::Typed("input_text");
     const HAS_SYSTEM_TURNS: bool = true;
 
     fn takes_late(_family: Family) -> bool {
@@ -54,14 +55,6 @@ impl Wire for Responses {
         links: &mut Links<V::Text>,
     ) -> Option<(Turn, u64)> {
         glance::glance(message, how, links)
-    }
-
-    fn notice_place<V: Value>(message: &V, notice: &str) -> Result<NoticePlace<V::Text>, Foreign> {
-        notice_in(message.get(Key::Content)?.as_ref(), notice, |part| {
-            let kind = part.get(Key::Type)?;
-            let is_text = |kind: &V| kind.word().is_some_and(|kind| kind == "input_text");
-            Ok(kind.as_ref().is_some_and(is_text))
-        })
     }
 
     fn inspect<V: Value>(

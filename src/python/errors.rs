@@ -5,6 +5,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::error::{Error, Foreign};
+use crate::json::Syntax;
 
 impl From<PyErr> for Foreign {
     fn from(error: PyErr) -> Self {
@@ -21,6 +22,7 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     static FORMAT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static OPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static BUDGET: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static JSON: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let value = match error {
         Error::Format { index, misfit } => FORMAT
             .import(py, "backcut.errors", "FormatError")?
@@ -51,6 +53,13 @@ fn build(py: Python<'_>, error: Error) -> PyResult<PyErr> {
             ceiling.option(),
             index,
         ))?,
+        Error::Json(Syntax {
+            offset,
+            found,
+            expected,
+        }) => JSON
+            .import(py, "backcut.errors", "JsonError")?
+            .call1((offset, found, expected))?,
         Error::Foreign(Foreign(foreign)) => {
             return Ok(match foreign.downcast::<PyErr>() {
                 Ok(error) => *error,

@@ -3,10 +3,13 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 
+use super::errors::raise;
 use super::names::name_of;
+use crate::batch::Lines;
 use crate::check::Violation;
+use crate::error::Error;
 use crate::plan::{PartCut, Plan, Report, Step};
 
 /// A named tuple of `backcut.report`, made as the tuple that it is: its own constructor is Python code, which costs more and may
@@ -200,4 +203,73 @@ pub(super) fn violations(py: Python<'_>, violations: Vec<Violation>) -> PyResult
          }| { class.call1((code, index, message, PyTuple::new(py, ids)?)) },
     );
     Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any())
+}
+
+/// `TrimmedJson(body, report)`.
+pub(super) fn trimmed_json<'py>(
+    py: Python<'py>,
+    body: Bound<'py, PyAny>,
+    report: &Report,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = (body, self::report(py, report)?).into_pyobject(py)?;
+    named_tuple(class!(py, "TrimmedJson")?, &fields)
+}
+
+/// `JsonPlan(pieces, report)`.
+pub(super) fn plan_json<'py>(
+    py: Python<'py>,
+    pieces: Bound<'py, PyTuple>,
+    report: &Report,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = (pieces, self::report(py, report)?).into_pyobject(py)?;
+    named_tuple(class!(py, "JsonPlan")?, &fields)
+}
+
+/// `Lines(...)`; an error of a caller's own code is raised.
+pub(super) fn lines(py: Python<'_>, lines: Lines) -> PyResult<Bound<'_, PyAny>> {
+    let Lines {
+        output,
+        lines,
+        conversations,
+        changed,
+        trimmed,
+        over_budget,
+        messages_before,
+        messages_after,
+        tools_truncated,
+        chars_capped,
+        tokens_before,
+        tokens_after,
+        errors,
+        reports,
+    } = lines;
+    let errors = errors.into_iter().map(|(line, error)| {
+        let is_foreign = matches!(error, Error::Foreign(_));
+        let error = raise(py, error);
+        if is_foreign { Err(error) } else { Ok((line, error)) }
+    });
+    let errors = PyList::new(py, errors.collect::<PyResult<Vec<_>>>()?)?;
+    let reports = reports
+        .iter()
+        .map(|(line, report)| Ok((*line, self::report(py, report)?)));
+    let reports = PyList::new(py, reports.collect::<PyResult<Vec<_>>>()?)?;
+    let counts = [
+        lines,
+        conversations,
+        changed,
+        trimmed,
+        over_budget,
+        messages_before,
+        messages_after,
+        tools_truncated,
+    ];
+    let mut fields = vec![PyBytes::new(py, &output).into_any()];
+    for count in counts {
+        fields.push(count.into_pyobject(py)?.into_any());
+    }
+    for count in [chars_capped, tokens_before, tokens_after] {
+        fields.push(count.into_pyobject(py)?.into_any());
+    }
+    fields.extend([errors.into_any(), reports.into_any()]);
+    named_tuple(class!(py, "Lines")?, &PyTuple::new(py, fields)?)
 }

@@ -20,7 +20,7 @@ use crate::facts::Role;
 use crate::tokens::{Counter, Encoding, Estimate, Keep, Scaled, context_ends, reach_of, truncate};
 use crate::value::Text;
 
-enum Kind {
+pub(super) enum Kind {
     BuiltIn(Encoding),
     Estimate(Estimate),
     Custom(Py<PyAny>),
@@ -302,6 +302,30 @@ impl Tokenizer {
         }
     }
 
+    pub(super) const fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(super) fn memo(&self) -> &Memo {
+        &self.memo
+    }
+
+    /// Tokens of a role's name, which `count` is asked for once.
+    pub(super) fn role(
+        &self,
+        role: Role,
+        count: impl Fn(&str) -> Result<u64, Foreign>,
+    ) -> Result<u64, Foreign> {
+        if let Some(roles) = self.roles.get() {
+            return Ok(roles[role as usize]);
+        }
+        let mut roles = [0; Role::ALL.len()];
+        for role in Role::ALL {
+            roles[role as usize] = count(role.name())?;
+        }
+        Ok(self.roles.get_or_init(|| roles)[role as usize])
+    }
+
     /// Whether counting runs a caller's own code.
     pub(super) const fn is_custom(&self) -> bool {
         matches!(self.kind, Kind::Custom(_))
@@ -316,7 +340,7 @@ impl Tokenizer {
     }
 
     /// What a caller's own counter says of a text.
-    fn ask(&self, counter: &Py<PyAny>, text: &Bound<'_, PyString>) -> PyResult<u64> {
+    pub(super) fn ask(&self, counter: &Py<PyAny>, text: &Bound<'_, PyString>) -> PyResult<u64> {
         let tokens = counter.bind(text.py()).call1((text,))?;
         let count = (tokens.is_instance_of::<PyInt>() && !tokens.is_instance_of::<PyBool>())
             .then(|| tokens.extract::<u64>());
@@ -426,14 +450,7 @@ impl<'py> Counter<Str<'py>> for Counting<'_> {
     }
 
     fn role(&self, role: Role) -> Result<u64, Foreign> {
-        if let Some(roles) = self.tokenizer.roles.get() {
-            return Ok(roles[role as usize]);
-        }
-        let mut roles = [0; Role::ALL.len()];
-        for role in Role::ALL {
-            roles[role as usize] = self.count_str(role.name())?;
-        }
-        Ok(self.tokenizer.roles.get_or_init(|| roles)[role as usize])
+        self.tokenizer.role(role, |name| self.count_str(name))
     }
 
     fn is_bytewise(&self) -> bool {

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::errors::raise;
 use super::figures;
@@ -200,9 +200,49 @@ impl Window {
         let (_, plan) = self.planned(messages, tools, system)?;
         result::plan(messages.py(), &plan)
     }
+
+    /// The body to send, and the report.
+    #[pyo3(signature = (body, key))]
+    fn trim_json<'py>(
+        &self,
+        body: &Bound<'py, PyAny>,
+        key: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.trimmed_json(body, key)
+    }
+
+    /// The pieces of the body to send, and the report.
+    #[pyo3(signature = (body, key))]
+    fn plan_json<'py>(
+        &self,
+        body: &Bound<'py, PyAny>,
+        key: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.planned_json(body, key)
+    }
+
+    /// Lines, each of them a body.
+    #[pyo3(signature = (chunk, key, on_error, reports))]
+    fn trim_lines<'py>(
+        &self,
+        chunk: &Bound<'py, PyBytes>,
+        key: Option<&str>,
+        on_error: &str,
+        reports: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.trimmed_lines(chunk, key, on_error, reports)
+    }
 }
 
 impl Window {
+    pub(super) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(super) fn tokenizer(&self) -> Option<&Tokenizer> {
+        self.tokenizer.as_ref().map(Py::get)
+    }
+
     /// The plan, and the list that it speaks of.
     fn planned<'py>(
         &self,

@@ -1,0 +1,353 @@
+//! The grammar of JSON (RFC 8259) over an [`index`](super::index): is it one value, and which bracket closes which.
+
+use std::collections::HashSet;
+
+use super::text::decode;
+use super::{Buffers, DEEPEST, Node, Syntax};
+
+/// An open array or object.
+struct Open {
+    /// Which sign it is.
+    sign: usize,
+    is_object: bool,
+    /// Where its keys begin among those of all open objects.
+    keys: usize,
+}
+
+/// Objects with more keys than this are looked up in a set.
+const FEW: usize = 16;
+
+/// A text on its way through the grammar.
+struct Parser<'t, 'b> {
+    text: &'t str,
+    bytes: &'t [u8],
+    signs: &'b [u32],
+    closes: &'b mut Vec<u32>,
+    /// The next sign.
+    next: usize,
+    /// The first byte that has not been read.
+    at: usize,
+    open: Vec<Open>,
+    /// The keys of the open objects, each with a print that differs where most keys do.
+    keys: Vec<(u64, &'t str)>,
+    /// The keys of open objects that have many.
+    wide: Vec<(usize, HashSet<String>)>,
+}
+
+/// Reads an indexed text; `closes` gets for each opening bracket which sign closes it. The value that it is. O(bytes).
+pub(super) fn read(text: &str, buffers: &mut Buffers) -> Result<Node, Syntax> {
+    buffers.closes.clear();
+    buffers.closes.resize(buffers.signs.len(), 0);
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        signs: &buffers.signs,
+        closes: &mut buffers.closes,
+        next: 0,
+        at: 0,
+        open: Vec::with_capacity(32),
+        keys: Vec::with_capacity(64),
+        wide: Vec::new(),
+    };
+    let begin = parser.skip_blanks();
+    if begin == text.len() {
+        return Err(parser.ends());
+    }
+    parser.values()?;
+    Ok(Node::new(begin, 0))
+}
+
+impl<'t> Parser<'t, '_> {
+    /// The offset of the next sign; where there is none, the end.
+    #[inline]
+    fn sign(&self) -> usize {
+        self.signs
+            .get(self.next)
+            .map_or(self.bytes.len(), |&sign| sign as usize)
+    }
+
+    #[inline]
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+
+    /// The first byte from `at` on that is not blank.
+    #[inline]
+    fn skip_blanks(&self) -> usize {
+        let mut at = self.at;
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte(at) {
+            at += 1;
+        }
+        at
+    }
+
+    /// The next sign with nothing but blanks in front of it.
+    #[inline]
+    fn sign_alone(&self, expected: &'static str) -> Result<usize, Syntax> {
+        let sign = self.sign();
+        if self.at == sign && sign < self.bytes.len() {
+            return Ok(sign);
+        }
+        let begin = self.skip_blanks();
+        if begin == self.bytes.len() {
+            Err(self.ends())
+        } else if begin < sign {
+            Err(self.wrong(begin, expected))
+        } else {
+            Ok(sign)
+        }
+    }
+
+    /// All values up to the end of the text.
+    fn values(&mut self) -> Result<(), Syntax> {
+        loop {
+            if !self.value()? {
+                continue;
+            }
+            loop {
+                let Some(open) = self.open.last() else {
+                    let rest = self.skip_blanks();
+                    return if rest == self.bytes.len() {
+                        Ok(())
+                    } else {
+                        Err(self.wrong(rest, "nothing behind the value"))
+                    };
+                };
+                let is_object = open.is_object;
+                let expected = if is_object { "',' or '}'" } else { "',' or ']'" };
+                let sign = self.sign_alone(expected)?;
+                match (self.bytes[sign], is_object) {
+                    (b',', true) => {
+                        self.step(sign);
+                        self.key()?;
+                        break;
+                    }
+                    (b',', false) => {
+                        self.step(sign);
+                        break;
+                    }
+                    (b'}', true) | (b']', false) => self.close(sign),
+                    _ => return Err(self.wrong(sign, expected)),
+                }
+            }
+        }
+    }
+
+    /// Reads a value, or opens it; whether it is over.
+    #[inline]
+    fn value(&mut self) -> Result<bool, Syntax> {
+        let sign = self.sign();
+        let begin = if self.at == sign {
+            sign
+        } else {
+            self.skip_blanks()
+        };
+        if begin < sign {
+            self.scalar(begin, sign)?;
+            return Ok(true);
+        }
+        match self.byte(sign) {
+            Some(b'"') => {
+                self.string(sign)?;
+                Ok(true)
+            }
+            Some(bracket @ (b'{' | b'[')) => {
+                if self.open.len() == DEEPEST {
+                    return Err(Syntax::deep(sign));
+                }
+                let is_object = bracket == b'{';
+                self.open.push(Open {
+                    sign: self.next,
+                    is_object,
+                    keys: self.keys.len(),
+                });
+                self.step(sign);
+                let sign = self.sign();
+                let closing = if is_object { b'}' } else { b']' };
+                if self.byte(sign) == Some(closing) && self.skip_blanks() == sign {
+                    self.close(sign);
+                    return Ok(true);
+                }
+                if is_object {
+                    self.key()?;
+                }
+                Ok(false)
+            }
+            Some(_) => Err(self.wrong(sign, "a value")),
+            None => Err(self.ends()),
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, sign: usize) {
+        self.next += 1;
+        self.at = sign + 1;
+    }
+
+    fn close(&mut self, sign: usize) {
+        if let Some(open) = self.open.pop() {
+            // As many signs as offsets, which fit.
+            #[allow(clippy::cast_possible_truncation)]
+            let closing = self.next as u32;
+            self.closes[open.sign] = closing;
+            self.keys.truncate(open.keys);
+            if self
+                .wide
+                .last()
+                .is_some_and(|(depth, _)| *depth > self.open.len())
+            {
+                self.wide.pop();
+            }
+        }
+        self.step(sign);
+    }
+
+    /// The string that begins at the next sign.
+    #[inline]
+    fn string(&mut self, sign: usize) -> Result<&'t str, Syntax> {
+        let Some(&end) = self.signs.get(self.next + 1) else {
+            return Err(Syntax::unclosed(sign));
+        };
+        self.next += 2;
+        self.at = end as usize + 1;
+        Ok(&self.text[sign + 1..end as usize])
+    }
+
+    /// A key and its colon.
+    fn key(&mut self) -> Result<(), Syntax> {
+        let sign = self.sign_alone("a key")?;
+        if self.bytes[sign] != b'"' {
+            return Err(self.wrong(sign, "a key"));
+        }
+        let key = self.string(sign)?;
+        if !self.is_new(key) {
+            return Err(Syntax::duplicate(sign, key));
+        }
+        let colon = self.sign_alone("':'")?;
+        if self.bytes[colon] != b':' {
+            return Err(self.wrong(colon, "':'"));
+        }
+        self.step(colon);
+        Ok(())
+    }
+
+    /// Whether no key in front of this one in its object is the same.
+    #[inline]
+    fn is_new(&mut self, key: &'t str) -> bool {
+        let from = self.open.last().map_or(0, |open| open.keys);
+        let print = print(key.as_bytes());
+        let before = &self.keys[from..];
+        if before.len() >= FEW {
+            return self.is_new_among_many(from, key);
+        }
+        // What is escaped is not told by its bytes.
+        let new = if print == ESCAPED {
+            let key = decode(key);
+            !before.iter().any(|(_, other)| decode(other) == key)
+        } else {
+            !before.iter().any(|&(other, written)| {
+                (other == print && written == key) || (other == ESCAPED && decode(written) == key)
+            })
+        };
+        self.keys.push((print, key));
+        new
+    }
+
+    #[cold]
+    fn is_new_among_many(&mut self, from: usize, key: &str) -> bool {
+        let depth = self.open.len();
+        if self.wide.last().is_none_or(|(of, _)| *of != depth) {
+            let before = &self.keys[from..];
+            let before = before.iter().map(|(_, key)| decode(key).into_owned());
+            self.wide.push((depth, before.collect()));
+        }
+        let key = decode(key).into_owned();
+        self.wide.last_mut().is_some_and(|(_, keys)| keys.insert(key))
+    }
+
+    /// A number, `true`, `false` or `null` between `begin` and the next sign.
+    fn scalar(&mut self, begin: usize, sign: usize) -> Result<(), Syntax> {
+        let token = self.bytes[begin..sign].trim_ascii_end();
+        let length = match token[0] {
+            b't' if token.starts_with(b"true") => 4,
+            b'f' if token.starts_with(b"false") => 5,
+            b'n' if token.starts_with(b"null") => 4,
+            b'-' | b'0'..=b'9' => number(token),
+            _ => 0,
+        };
+        if length == token.len() {
+            self.at = sign;
+            return Ok(());
+        }
+        // Blanks inside: the value is over, and something else follows. Else it is the value that is wrong.
+        let rest = begin + length;
+        if length > 0 && matches!(self.bytes[rest], b' ' | b'\n' | b'\r' | b'\t') {
+            self.at = rest;
+            return Ok(());
+        }
+        Err(self.wrong(begin, "a value"))
+    }
+
+    fn ends(&self) -> Syntax {
+        Syntax {
+            offset: self.bytes.len(),
+            found: "the end".to_owned(),
+            expected: "more",
+        }
+    }
+
+    fn wrong(&self, at: usize, expected: &'static str) -> Syntax {
+        let found = self.text.get(at..).and_then(|rest| rest.chars().next());
+        Syntax {
+            offset: at,
+            found: found.map_or_else(|| "the end".to_owned(), |sign| format!("{sign:?}")),
+            expected,
+        }
+    }
+}
+
+/// The length of the number with which a token begins, 0 if there is none.
+fn number(token: &[u8]) -> usize {
+    let digits = |from: usize| {
+        let digits = token[from..].iter().take_while(|byte| byte.is_ascii_digit());
+        digits.count()
+    };
+    let mut end = usize::from(token[0] == b'-');
+    let whole = digits(end);
+    if whole == 0 || (whole > 1 && token[end] == b'0') {
+        return 0;
+    }
+    end += whole;
+    if token.get(end) == Some(&b'.') {
+        let fraction = digits(end + 1);
+        if fraction == 0 {
+            return 0;
+        }
+        end += 1 + fraction;
+    }
+    if let Some(b'e' | b'E') = token.get(end) {
+        let signed = usize::from(matches!(token.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(end + 1 + signed);
+        if exponent == 0 {
+            return 0;
+        }
+        end += 1 + signed + exponent;
+    }
+    end
+}
+
+/// The print of a key with an escape.
+const ESCAPED: u64 = 0;
+
+/// The first eight bytes of a key and its length; no other key's is [`ESCAPED`].
+#[inline]
+fn print(key: &[u8]) -> u64 {
+    if key.contains(&b'\\') {
+        return ESCAPED;
+    }
+    let mut word = [0; 8];
+    let first = &key[..key.len().min(8)];
+    word[..first.len()].copy_from_slice(first);
+    // A string has no NUL, so that a word with any byte is not 0; the empty key is.
+    u64::from_le_bytes(word) ^ (key.len() as u64) << 56 | u64::from(key.is_empty())
+}
