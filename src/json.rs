@@ -97,14 +97,18 @@ impl fmt::Display for Syntax {
 /// Memory in which texts are indexed one after the other.
 #[derive(Default)]
 pub struct Buffers {
-    /// Offsets of quotes, and of brackets, colons and commas outside of strings.
+    /// Offsets of quotes, and of brackets, colons and commas outside of strings. What stands behind the last is of a text before.
     signs: Vec<u32>,
-    /// For each opening bracket among the signs which of them closes it.
+    /// How many there are.
+    count: usize,
+    /// For each opening bracket among the signs which of them closes it; the others have no meaning.
     closes: Vec<u32>,
-    /// A bit for each byte with which a character begins.
+    /// A bit for each byte with which a character begins, as far as the text goes.
     starts: Vec<u64>,
     /// Offsets of the `u` of escapes.
     unicode: Vec<u32>,
+    /// Whether every byte is ASCII.
+    is_ascii: bool,
 }
 
 impl Buffers {
@@ -158,25 +162,19 @@ impl<'d> Document<'d> {
             });
         }
         let text = simdutf8::basic::from_utf8(bytes).map_err(|_| not_utf8(bytes))?;
-        let index = index::index(bytes, buffers);
-        let root = match (grammar::read(text, buffers), index.flaw) {
+        let flaw = index::index(bytes, buffers);
+        let root = match (grammar::read(text, buffers), flaw) {
             (Ok(root), None) => root,
             (Err(syntax), Some(flaw)) if syntax.offset < flaw.offset => return Err(syntax),
             (_, Some(flaw)) | (Err(flaw), None) => return Err(flaw),
         };
-        let Buffers {
-            signs,
-            closes,
-            starts,
-            ..
-        } = buffers;
         Ok(Self {
             text,
-            signs,
-            closes,
-            starts,
+            signs: &buffers.signs[..buffers.count],
+            closes: &buffers.closes,
+            starts: &buffers.starts,
             root,
-            is_ascii: text.is_ascii(),
+            is_ascii: buffers.is_ascii,
         })
     }
 

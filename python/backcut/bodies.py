@@ -48,11 +48,13 @@ class Request:
         except FormatError as error:
             raise FormatError(error.index, error.path, _KINDS.get(error.found, error.found), error.expected) from None
 
+    def changes(self, plan: Plan) -> bool:
+        """Whether the plan makes another text of it."""
+        return self.array is not None and plan.report.first_changed is not None
+
     def pieces(self, plan: Plan) -> tuple[Piece, ...]:
         """What the plan makes of the text."""
-        if self.array is None or plan.report.first_changed is None:
-            return ((0, len(self.text)),)
-        return splice(self.text, self.array, plan)
+        return splice(self.text, self.array, plan) if self.array is not None and self.changes(plan) else ((0, len(self.text)),)
 
     def written(self, plan: Plan) -> bytes:
         """The same in one."""
@@ -63,8 +65,7 @@ def trim_json(window: Window, body: Any, key: str | None) -> TrimmedJson:
     """The body with what fits of its messages."""
     request = Request(body, key)
     plan = request.plan(window)
-    pieces = request.pieces(plan)
-    return TrimmedJson(body if len(pieces) == 1 else joined(request.text, pieces), plan.report)
+    return TrimmedJson(request.written(plan) if request.changes(plan) else body, plan.report)
 
 
 def plan_json(window: Window, body: Any, key: str | None) -> JsonPlan:
@@ -81,7 +82,7 @@ def request_field(body: Any, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_LINE = re.compile(rb"([^\n]*?)(\r?\n|\Z)")
+_LINE = re.compile(rb"([^\n]*?)(\r?\n|\r?\Z)")
 
 
 def trim_lines(window: Window, chunk: bytes, key: str | None, on_error: str, reports: bool) -> Lines:
@@ -92,7 +93,7 @@ def trim_lines(window: Window, chunk: bytes, key: str | None, on_error: str, rep
         chunk: whole lines; the last may lack its end.
         key: where the messages stand.
         on_error: what becomes of a line that cannot be trimmed: ``raise`` ends in front of it, ``skip`` leaves it out, ``keep`` leaves it
-            as it is.
+            as it is. What a caller's own code raises is nothing of the line's, and ends in front of it in any case.
         reports: whether the reports of all lines are wanted.
     """
     output: list[bytes] = []
@@ -100,21 +101,20 @@ def trim_lines(window: Window, chunk: bytes, key: str | None, on_error: str, rep
     found: list[tuple[int, TrimReport]] = []
     sums = dict.fromkeys(_SUMS, 0)
     for number, (line, end) in enumerate(_LINE.findall(chunk)):
+        written = [line, end]
         try:
-            written, report = _trim_line(window, line, key, sums) if line.strip(b" \t\r") else (line, None)
-        except BackcutError as error:
+            if line.strip(b" \t\r\f"):
+                written[0], report = _trim_line(window, line, key, sums)
+                found.append((number, report))
+        except Exception as error:
             errors.append((number, error))
-            if on_error == "raise":
+            if on_error == "raise" or not isinstance(error, BackcutError):
                 break
-            written, report = line, None
             if on_error == "skip":
-                written = end = b""
-                sums["lines"] += 1
-        output += [written, end]
-        sums["lines"] += bool(end)
-        if reports and report is not None:
-            found.append((number, report))
-    return Lines(output=b"".join(output), **sums, errors=errors, reports=found)
+                written = []
+        output += written
+        sums["lines"] += end.endswith(b"\n")
+    return Lines(output=b"".join(output), **sums, errors=errors, reports=found if reports else [])
 
 
 _SUMS = Lines._fields[1:-2]
@@ -126,11 +126,11 @@ def _trim_line(window: Window, line: bytes, key: str | None, sums: dict[str, int
     plan = request.plan(window)
     report = plan.report
     tokens = report.tokens_sent or 0
-    if tokens and report.first_changed is not None:
+    if report.tokens_sent is not None and report.first_changed is not None:
         tokens = window.count(request.messages, request.tools, request.system, report.format)
     own = {
         "conversations": 1,
-        "changed": report.first_changed is not None,
+        "changed": request.changes(plan),
         "trimmed": report.window_trimmed,
         "over_budget": report.over_budget,
         "messages_before": report.messages_original,

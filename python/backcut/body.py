@@ -15,8 +15,8 @@ def trim_json(body: Body, window: ContextWindow, *, key: str | None = None) -> T
     """Trims the messages of a request that is JSON text, and leaves all else of it as it is, byte for byte.
 
     Args:
-        body: an object with the messages in a field, or the array of the messages alone. It is not changed; a ``bytearray`` or the
-            memory of a ``memoryview``, which must be of contiguous bytes, must not change meanwhile either.
+        body: an object with the messages in a field, or the array of the messages alone. It is not changed. A ``memoryview`` is one
+            of contiguous bytes.
         window: what trims.
         key: the field with the messages; without it the first of ``messages``, ``input`` and ``contents`` that is there. What stands
             beside them as tools and system text counts as in ``window(request, call_next)``.
@@ -30,10 +30,11 @@ def trim_json(body: Body, window: ContextWindow, *, key: str | None = None) -> T
         JsonError: it is not JSON, with the place; or an object has a key twice, or brackets are nested deeper than 512.
         FormatError: there are no messages, or they cannot be read as the format says.
         BudgetError: not even the newest group fits (unless ``on_overflow="keep"``).
+        TypeError: ``body`` is anything else.
 
     Takes time proportional to the length of the body, besides that of a trim. What ``on_report`` raises comes through.
     """
-    trimmed = window._trim_json(_checked(body), key)
+    trimmed = window._trim_json(body, key)
     if window._report is not None:
         window._report(trimmed.report)
     return trimmed
@@ -51,14 +52,6 @@ def plan_json(body: Body, window: ContextWindow, *, key: str | None = None) -> J
         ``JsonPlan(pieces, report)``. A piece is ``(begin, end)``, a place in the body (in the UTF-8 of a ``str``), or new ``bytes``.
 
     Raises:
-        JsonError, FormatError, BudgetError: as :func:`trim_json`.
+        JsonError, FormatError, BudgetError, TypeError: as :func:`trim_json`.
     """
-    return window._plan_json(_checked(body), key)
-
-
-def _checked(body: Body) -> Body:
-    if not isinstance(body, (bytes, bytearray, memoryview, str)):
-        raise TypeError(f"body must be bytes, a bytearray, a memoryview or a str, not {type(body).__name__}")
-    if isinstance(body, memoryview) and not (body.contiguous and body.format in ("B", "b", "c") and body.ndim == 1):
-        raise TypeError("body must be a memoryview of contiguous bytes")
-    return body
+    return window._plan_json(body, key)

@@ -53,12 +53,15 @@ def encode(body: bytes | bytearray | memoryview | str) -> bytes:
 
     Raises:
         JsonError: it is not UTF-8.
+        TypeError: it is no body.
     """
     if isinstance(body, str):
         try:
             return body.encode()
         except UnicodeEncodeError as error:
-            raise JsonError(len(body[: error.start].encode()), "a lone surrogate", "UTF-8") from None
+            raise JsonError(len(body[: error.start].encode()), "a lone surrogate", "text that UTF-8 can say") from None
+    if not isinstance(body, (bytes, bytearray)) and not (isinstance(body, memoryview) and body.format == "B"):
+        raise TypeError(f"body must be bytes, bytearray, memoryview of bytes or str, not {type(body)}")
     text = bytes(body)
     try:
         text.decode()

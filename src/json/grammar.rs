@@ -36,12 +36,13 @@ struct Parser<'t, 'b> {
 
 /// Reads an indexed text; `closes` gets for each opening bracket which sign closes it. The value that it is. O(bytes).
 pub(super) fn read(text: &str, buffers: &mut Buffers) -> Result<Node, Syntax> {
-    buffers.closes.clear();
-    buffers.closes.resize(buffers.signs.len(), 0);
+    if buffers.closes.len() < buffers.count {
+        buffers.closes.resize(buffers.count, 0);
+    }
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
-        signs: &buffers.signs,
+        signs: &buffers.signs[..buffers.count],
         closes: &mut buffers.closes,
         next: 0,
         at: 0,
@@ -339,15 +340,21 @@ fn number(token: &[u8]) -> usize {
 /// The print of a key with an escape.
 const ESCAPED: u64 = 0;
 
+const ONES: u64 = u64::MAX / 255;
+
 /// The first eight bytes of a key and its length; no other key's is [`ESCAPED`].
 #[inline]
 fn print(key: &[u8]) -> u64 {
-    if key.contains(&b'\\') {
+    let word = match key.first_chunk::<8>() {
+        Some(_) if key[8..].contains(&b'\\') => return ESCAPED,
+        Some(first) => u64::from_le_bytes(*first),
+        None => key.iter().rfold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    // A byte is a backslash where it is none but for these bits (S. E. Anderson, "Bit Twiddling Hacks").
+    let slashes = word ^ (0x5c * ONES);
+    if slashes.wrapping_sub(ONES) & !slashes & (ONES << 7) != 0 {
         return ESCAPED;
     }
-    let mut word = [0; 8];
-    let first = &key[..key.len().min(8)];
-    word[..first.len()].copy_from_slice(first);
     // A string has no NUL, so that a word with any byte is not 0; the empty key is.
-    u64::from_le_bytes(word) ^ (key.len() as u64) << 56 | u64::from(key.is_empty())
+    word ^ (key.len() as u64) << 56 | u64::from(key.is_empty())
 }

@@ -4,53 +4,64 @@
 use super::masks::{BLOCK, Masks};
 use super::{Buffers, Syntax};
 
-/// What is known of a text before its grammar is.
-pub(super) struct Index {
-    /// The first byte that a string must not have, or the first escape that is none. Outside of strings these sets mean nothing,
-    /// but something wrong stands there in front of it.
-    pub flaw: Option<Syntax>,
-}
-
 /// Indexes a text: `signs` gets the offsets of quotes and of the signs outside of strings, `starts` a bit for each byte with which a
 /// character of a string begins, where an escape is one character and so is a pair of surrogates. O(bytes).
-pub(super) fn index(text: &[u8], buffers: &mut Buffers) -> Index {
-    buffers.signs.clear();
-    buffers.starts.clear();
+///
+/// What it gives is the first byte that a string must not have, or the first escape that is none. Outside of strings these sets mean
+/// nothing, but something wrong stands there in front of it.
+pub(super) fn index(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
     buffers.unicode.clear();
-    let mut flaw = scan(text, buffers);
-    pair(text, buffers, &mut flaw);
-    Index { flaw }
+    let blocks = text.len() / BLOCK + 1;
+    if buffers.starts.len() < blocks {
+        buffers.starts.resize(blocks, 0);
+    }
+    let flaw = scan(text, buffers);
+    pair(text, buffers, flaw)
 }
 
 #[cfg(target_arch = "x86_64")]
 fn scan(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
+    use super::masks;
+
     #[target_feature(enable = "sse2")]
     fn with_sse2(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
-        scan_by(text, buffers, |block| super::masks::sse2(block))
+        let kit = (
+            |block: &_| masks::sse2(block),
+            masks::parity,
+            masks::places,
+        );
+        scan_by(text, buffers, kit)
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
     fn with_avx2(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
-        scan_by(text, buffers, |block| super::masks::avx2(block))
+        let kit = (
+            |block: &_| masks::avx2(block),
+            |set| masks::parity_by_product(set),
+            masks::places,
+        );
+        scan_by(text, buffers, kit)
     }
 
-    let has = |found: [bool; 5]| found == [true; 5];
-    if has([
-        is_x86_feature_detected!("avx2"),
-        is_x86_feature_detected!("bmi1"),
-        is_x86_feature_detected!("bmi2"),
-        is_x86_feature_detected!("lzcnt"),
-        is_x86_feature_detected!("popcnt"),
-    ]) {
-        // SAFETY: the processor was asked for each of these.
-        #[allow(unsafe_code)]
-        unsafe {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+    fn with_avx512(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
+        let kit = (
+            |block: &_| masks::avx512(block),
+            |set| masks::parity_by_product(set),
+            |set, base, room: &mut _| masks::places_by_compressing(set, base, room),
+        );
+        scan_by(text, buffers, kit)
+    }
+
+    // SAFETY: the processor is asked for what it must have; SSE2 is part of x86-64.
+    // Measured (`docs/performance/json.md`): each is faster than the one behind it.
+    #[allow(unsafe_code)]
+    unsafe {
+        if masks::has_avx512() {
+            with_avx512(text, buffers)
+        } else if masks::has_avx2() {
             with_avx2(text, buffers)
-        }
-    } else {
-        // SAFETY: SSE2 is part of x86-64; no processor of that architecture is without it.
-        #[allow(unsafe_code)]
-        unsafe {
+        } else {
             with_sse2(text, buffers)
         }
     }
@@ -58,7 +69,8 @@ fn scan(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn scan(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
-    scan_by(text, buffers, Masks::with_words)
+    use super::masks::{parity, places};
+    scan_by(text, buffers, (Masks::with_words, parity, places))
 }
 
 /// What one block leaves to the next.
@@ -70,37 +82,54 @@ struct Carry {
     string: u64,
 }
 
-#[inline(always)] // into the function whose instructions `masks` needs
+/// Scans with a kit of three tools of [`masks`](super::masks): what each byte is, parity, places.
+#[inline(always)] // into the function that may use the instructions of its tools
 #[allow(clippy::inline_always)]
 fn scan_by(
     text: &[u8],
     buffers: &mut Buffers,
-    masks: impl Fn(&[u8; BLOCK]) -> Masks,
+    (masks, parity, places): (
+        impl Fn(&[u8; BLOCK]) -> Masks,
+        impl Fn(u64) -> u64,
+        impl Fn(u64, u32, &mut [u32; BLOCK]),
+    ),
 ) -> Option<Syntax> {
     let mut carry = Carry::default();
     let mut flaw = None;
     let (blocks, rest) = text.as_chunks::<BLOCK>();
-    buffers.starts.reserve(blocks.len() + 1);
     let mut last = [b' '; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
-    let mut found = 0;
-    for (number, block) in blocks.iter().chain([&last]).enumerate() {
+    let Buffers {
+        signs,
+        starts,
+        unicode,
+        count,
+        is_ascii,
+        ..
+    } = buffers;
+    let (mut found, mut continued) = (0, 0);
+    let blocks = blocks.iter().chain([&last]);
+    for ((number, block), starts) in blocks.enumerate().zip(starts) {
         let masks = masks(block);
         let base = number * BLOCK;
         let escaped = carry.escaped(masks.backslashes);
         let quotes = masks.quotes & !escaped;
-        let inside = carry.inside(quotes);
-        buffers.starts.push(!(masks.continued | escaped));
-        found = put(
-            &mut buffers.signs,
-            found,
-            base,
-            (masks.signs & !inside) | quotes,
-        );
-        let unicode = escaped & masks.u;
+        let inside = parity(quotes) ^ carry.string;
+        carry.string = (inside.cast_signed() >> 63).cast_unsigned();
+        *starts = !(masks.continued | escaped);
+        continued |= masks.continued;
+        let set = (masks.signs & !inside) | quotes;
+        if signs.len() < found + BLOCK {
+            signs.resize((found + BLOCK) * 2, 0);
+        }
+        if let Some(room) = signs[found..].first_chunk_mut() {
+            places(set, offset(base), room);
+        }
+        found += set.count_ones() as usize;
+        let escapes = escaped & masks.u;
         let wrong = (masks.controls & inside) | (escaped & !masks.escapable);
-        if unicode | wrong != 0 {
-            bits(unicode, |bit| buffers.unicode.push(offset(base + bit)));
+        if escapes | wrong != 0 {
+            bits(escapes, |bit| unicode.push(offset(base + bit)));
             if wrong != 0 && flaw.is_none() {
                 let bit = wrong.trailing_zeros() as usize;
                 flaw = Some(if escaped >> bit & 1 == 1 {
@@ -111,7 +140,8 @@ fn scan_by(
             }
         }
     }
-    buffers.signs.truncate(found);
+    *count = found;
+    *is_ascii = continued == 0;
     flaw
 }
 
@@ -119,9 +149,6 @@ impl Carry {
     /// Which bytes stand behind a backslash that escapes them.
     #[inline]
     fn escaped(&mut self, backslashes: u64) -> u64 {
-        if backslashes == 0 {
-            return std::mem::take(&mut self.escape);
-        }
         // In a run of backslashes each second one escapes: a subtraction carries along the run (J. Keiser, simdjson).
         const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
         let escaping = backslashes & !self.escape;
@@ -129,18 +156,6 @@ impl Carry {
         let escaped = codes ^ (backslashes | self.escape);
         self.escape = (codes & backslashes) >> 63;
         escaped
-    }
-
-    /// Which bytes are inside of strings, the opening quotes among them.
-    #[inline]
-    fn inside(&mut self, quotes: u64) -> u64 {
-        let mut inside = quotes;
-        for step in [1, 2, 4, 8, 16, 32] {
-            inside ^= inside << step;
-        }
-        inside ^= self.string;
-        self.string = (inside.cast_signed() >> 63).cast_unsigned();
-        inside
     }
 }
 
@@ -158,46 +173,15 @@ fn bits(mut set: u64, mut each: impl FnMut(usize)) {
     }
 }
 
-/// Adds the offsets of a set's bits behind the first `found`; gives how many there are now.
-///
-/// Eight are written whatever the set has: to stop at the last one would be a branch that no processor foresees.
-#[inline]
-fn put(signs: &mut Vec<u32>, found: usize, base: usize, mut set: u64) -> usize {
-    if signs.len() < found + BLOCK {
-        signs.resize((found + BLOCK) * 2, 0);
-    }
-    let count = set.count_ones() as usize;
-    let Some(room) = signs
-        .get_mut(found..)
-        .and_then(|room| room.first_chunk_mut::<BLOCK>())
-    else {
-        return found;
-    };
-    let mut written = 0;
-    while written < count {
-        for place in &mut room.as_chunks_mut::<8>().0[written / 8] {
-            *place = offset(base) + set.trailing_zeros();
-            set &= set.wrapping_sub(1);
-        }
-        written += 8;
-    }
-    found + count
-}
-
 /// Reads the escapes of UTF-16: their digits begin no character, and neither does the second of a pair.
-fn pair(text: &[u8], buffers: &mut Buffers, flaw: &mut Option<Syntax>) {
+fn pair(text: &[u8], buffers: &mut Buffers, flaw: Option<Syntax>) -> Option<Syntax> {
     let mut before = None;
     for &at in &buffers.unicode {
         let at = at as usize;
         let Some(unit) = unit(text, at + 1) else {
             let broken = Syntax::escape(at - 1);
-            if flaw
-                .as_ref()
-                .is_none_or(|flaw| broken.offset < flaw.offset)
-            {
-                *flaw = Some(broken);
-            }
-            return;
+            let flaw = flaw.filter(|flaw| flaw.offset < broken.offset);
+            return Some(flaw.unwrap_or(broken));
         };
         let mut clear = |at: usize| buffers.starts[at / BLOCK] &= !(1 << (at % BLOCK));
         (at + 1..at + 5).for_each(&mut clear);
@@ -207,6 +191,7 @@ fn pair(text: &[u8], buffers: &mut Buffers, flaw: &mut Option<Syntax>) {
         }
         before = (0xd800..0xdc00).contains(&unit).then_some(at + 6);
     }
+    flaw
 }
 
 /// The four hexadecimal digits at `at`.
