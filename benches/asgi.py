@@ -36,16 +36,16 @@ Post = Callable[[str, dict[str, Any], bytes], None]
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="the overhead of the ASGI middleware for a body of 200 KB, in ms, within one run.")
     parser.add_argument("--rounds", type=int, default=400, metavar="N", help="pairs of requests for each figure (400)")
+    parser.add_argument("--client", choices=CLIENTS, help="this client alone")
     parser.add_argument("--serve", type=int, metavar="FD", help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
     if asked.serve is not None:
         serve(asked.serve)
         return 0
-    print(
-        "| client | window | without, p50 | with, p50 | overhead, p50 | asked |  | processor |\n| --- | --- | --: | --: | --: | --: | --- | --: |"
-    )
+    print("| client | window | without, p50 | with, p50 | overhead, p50 | asked |  | processor |")
+    print("| --- | --- | --: | --: | --: | --: | --- | --: |")
     with server() as port:
-        for client, opened in CLIENTS.items():
+        for client, opened in CLIENTS.items() if asked.client is None else [(asked.client, CLIENTS[asked.client])]:
             with contextlib.ExitStack() as stack:
                 try:
                     post = stack.enter_context(opened(port))

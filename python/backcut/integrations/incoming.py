@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from io import BytesIO
 from typing import Any
 
 from .provider_errors import TooLargeError
@@ -44,7 +45,7 @@ class Incoming:
         Raises:
             TooLargeError: it is longer. :meth:`receive` gives what was read, and the rest as it comes.
         """
-        body = bytearray()
+        body = BytesIO()  # which grows in place and gives what it holds without a copy
         while True:
             message = await self._receive()
             if message["type"] != "http.request":
@@ -52,17 +53,16 @@ class Incoming:
                 return None
             chunk: bytes = message.get("body", b"")
             more: bool = message.get("more_body", False)
-            if limit is not None and len(body) + len(chunk) > limit:
-                self._ahead += [_request(bytes(body), more=True), message]
+            if limit is not None and body.tell() + len(chunk) > limit:
+                self._ahead += [_request(body.getvalue(), more=True), message]
                 raise TooLargeError(limit)
-            if not more and not body:  # in one piece, as most are
-                break
-            body += chunk
+            if more or body.tell():
+                body.write(chunk)
             if not more:
-                chunk = bytes(body)
                 break
-        self._ahead.append(_request(chunk))
-        return chunk
+        whole = body.getvalue() or chunk  # a body in one piece is that piece
+        self._ahead.append(_request(whole))
+        return whole
 
     def replace(self, body: bytes) -> None:
         """Gives ``body`` in place of the one that was read."""
