@@ -180,6 +180,8 @@ def test_the_model_of_gemini_and_bedrock_stands_in_the_path() -> None:
     for path in ("/v1beta/models/gemini/g:generateContent", "/v1/publishers/google/models/gemini/g:streamGenerateContent"):
         assert "trimmed=1" in run({"gemini/g": backcut.context_window(max_turns=1)}, requests(contents), http(path)).headers["x-backcut"]
         assert "x-backcut" not in run({"g": backcut.context_window(max_turns=1)}, requests(contents), http(path)).headers
+    named = http("/v1beta/models/accounts/a/models/b:generateContent")
+    assert "x-backcut" in run({"accounts/a/models/b": WINDOW}, requests(contents), named).headers
     converse = json.dumps({"messages": BLOCKS}).encode()
     assert (
         "trimmed=1"
