@@ -58,7 +58,7 @@ impl Task<'_> {
         for (number, line) in chunk.split_inclusive(|&byte| byte == b'\n').enumerate() {
             let body = line.strip_suffix(b"\n").unwrap_or(line);
             let body = body.strip_suffix(b"\r").unwrap_or(body);
-            if body.trim_ascii().is_empty() {
+            if body.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
                 lines.output.extend_from_slice(line);
             } else {
                 match self.trim(body, buffers) {

@@ -19,9 +19,9 @@ use crate::cap::TextCut;
 pub use text::JsonText;
 pub use value::JsonValue;
 
-pub(crate) use compact::{compact, escape, quote};
+pub(crate) use compact::{compact, compact_cut, escape, quote};
 pub(crate) use value::is;
-use text::decode;
+pub(crate) use text::decode;
 
 /// The deepest nesting of arrays and objects that is read.
 pub const DEEPEST: usize = 512;
@@ -163,11 +163,7 @@ impl<'d> Document<'d> {
         }
         let text = simdutf8::basic::from_utf8(bytes).map_err(|_| not_utf8(bytes))?;
         let flaw = index::index(bytes, buffers);
-        let root = match (grammar::read(text, buffers), flaw) {
-            (Ok(root), None) => root,
-            (Err(syntax), Some(flaw)) if syntax.offset < flaw.offset => return Err(syntax),
-            (_, Some(flaw)) | (Err(flaw), None) => return Err(flaw),
-        };
+        let root = grammar::read(text, buffers, flaw)?;
         Ok(Self {
             text,
             signs: &buffers.signs[..buffers.count],
@@ -273,7 +269,7 @@ impl<'d> Document<'d> {
             _ => {
                 let end = self.signs.get(node.sign as usize);
                 let end = end.map_or(self.text.len(), |&end| end as usize);
-                begin + self.text.as_bytes()[begin..end].trim_ascii_end().len()
+                begin + grammar::trim_end(&self.text.as_bytes()[begin..end]).len()
             }
         };
         begin..end
@@ -292,7 +288,8 @@ impl<'d> Document<'d> {
 
     /// The items of an array; none of anything else.
     pub(crate) fn items(&self, node: Node) -> Items<'_> {
-        let empty = self.byte(node) != b'[' || self.closes[node.sign as usize] == node.sign + 1;
+        // A lone scalar has no sign of its own.
+        let empty = self.byte(node) != b'[' || self.byte(self.value_behind(node.sign)) == b']';
         Items {
             document: self,
             before: (!empty).then_some(node.sign),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Foreign;
 use crate::format::{Block, Format, notice_path};
-use crate::json::{Document, JsonValue, Node, compact, escape, is, quote};
+use crate::json::{Document, JsonValue, Node, compact_cut, decode, escape, is, quote};
 use crate::plan::{Notice, PartCut, Plan, Step};
 
 /// A piece of what is sent.
@@ -30,7 +30,6 @@ pub(crate) fn splice(
         text: String::new(),
     };
     let span = |index: usize| document.span(items[index]);
-    let joint = |index: usize| span(index - 1).end..span(index).start;
     let (own, folded) = match &plan.notice {
         Some(notice) if notice.folded => (None, Some(notice)),
         notice => (notice.as_ref(), None),
@@ -38,19 +37,16 @@ pub(crate) fn splice(
     let end = items.len() - 1;
     writer.copy(0..span(0).start);
     let mut edits = plan.edits.iter().peekable();
-    let (mut place, mut alone) = (0, true);
+    let mut place = 0;
     for index in plan.kept() {
-        if let Some(notice) = own.filter(|notice| notice.at == place) {
-            if place > 0 {
-                writer.copy(joint(1));
-            }
-            writer.message(notice);
-            writer.copy(joint(1));
+        if own.is_some_and(|notice| notice.at == place) {
+            writer.notice(own, items, place > 0);
+            writer.joint(items, 1);
             place += 1;
-        } else if !alone {
-            writer.copy(joint(index));
+        } else if place > 0 {
+            writer.joint(items, index);
         }
-        alone = false;
+        while edits.next_if(|edit| edit.index < index).is_some() {}
         let cuts = match edits.next_if(|edit| edit.index == index) {
             Some(edit) => &edit.cuts[..],
             None => &[],
@@ -63,6 +59,8 @@ pub(crate) fn splice(
         }
         place += 1;
     }
+    // Behind all that is kept, as where nothing is.
+    writer.notice(own.filter(|notice| notice.at >= place), items, place > 0);
     writer.copy(span(end).end..document.text().len());
     writer.flush();
     Ok(writer.pieces)
@@ -146,9 +144,25 @@ impl Writer<'_> {
         self.text.push_str(colon);
     }
 
-    /// A notice that is a message of its own.
-    fn message(&mut self, notice: &Notice) {
-        self.object(&[("role", notice.role), ("content", &notice.text)]);
+    /// What stands in front of message `index`, or would stand between two messages if there were two.
+    fn joint(&mut self, items: &[Node], index: usize) {
+        match items.get(index - 1..=index) {
+            Some(&[before, item]) => {
+                let document = self.document;
+                self.copy(document.span(before).end..document.span(item).start);
+            }
+            _ => self.text.push_str(self.comma()),
+        }
+    }
+
+    /// A notice that is a message of its own, with a joint in front of it unless it is the first.
+    fn notice(&mut self, notice: Option<&Notice>, items: &[Node], is_behind: bool) {
+        if let Some(notice) = notice {
+            if is_behind {
+                self.joint(items, 1);
+            }
+            self.object(&[("role", notice.role), ("content", &notice.text)]);
+        }
     }
 
     /// A notice in a list of blocks.
@@ -191,7 +205,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A value, which stands under `key` if it is a member.
+    /// A value, which stands under `key`, as that is written, if it is a member.
     fn value(&mut self, node: Node, cuts: Cuts<'_>, fold: Option<Fold<'_>>, key: Option<&str>) {
         let span = self.document.span(node);
         if cuts.is_empty() && fold.is_none() {
@@ -244,12 +258,22 @@ impl Writer<'_> {
             self.copy(back..end + 1);
             return;
         }
-        let short = cut.apply(&compact(self.document, node));
         // What must be a mapping stays one.
-        match key {
-            Some("response" | "json") => self.object(&[("output", &short)]),
-            Some("document") => self.object(&[("data", &short)]),
-            _ => self.quote(&short),
+        let key = match key.map(decode).as_deref() {
+            Some("response" | "json") => Some("output"),
+            Some("document") => Some("data"),
+            _ => None,
+        };
+        if let Some(key) = key {
+            self.text.push('{');
+            self.member(key);
+        }
+        self.text.push('"');
+        let ascii = self.document.is_ascii();
+        compact_cut(self.document, node, cut, ascii, &mut self.text);
+        self.text.push('"');
+        if key.is_some() {
+            self.text.push('}');
         }
     }
 

@@ -132,7 +132,7 @@ def fuzz(seed: int, rounds: int | None = None, seconds: float = 0.0) -> dict[str
             body = _damaged(random, body, other)
         try:
             kind = examine(body, options)
-        except Exception:
+        except BaseException:  # a panic of the core is no Exception
             sys.stderr.write(f"seed {seed}, body {done}:\n{body!r}\n{options!r}\n")
             raise
         kinds[kind] = kinds.get(kind, 0) + 1

@@ -186,7 +186,8 @@ def test_a_full_disk_behind_standard_output(put: Put) -> None:
 
 
 @posix
-def test_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(tmp_path: Path, asked: signal.Signals) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("precious", encoding="utf-8")
     # A shell starts what runs in the background with SIGINT ignored, and a child would inherit that.
@@ -200,7 +201,7 @@ def test_interrupted(tmp_path: Path) -> None:
         writer.start()
         writer.join(60)
         time.sleep(0.2)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(asked)
         try:
             _, err = child.communicate(timeout=60)
         finally:

@@ -434,3 +434,13 @@ def test_the_core_is_asked() -> None:
     if CORE is None:
         pytest.skip("backcut._core is not built")
     assert backcut.trim([user("q")], format="gemini").report.format == "gemini"
+
+
+@pytest.mark.parametrize("role", ["function", "tool"])
+def test_a_result_that_answers_nothing_stays_with_what_is_in_front(role: str) -> None:
+    """Messages of these roles are results, whatever is in them; of such a history the core once ran out at the front."""
+    bare = [{"role": role}] * 3
+    for engine in ENGINES:
+        for history, index in ((bare, 0), ([{"role": "user", "parts": [{"text": "a"}]}, *bare], 0)):
+            kind, error = outcome(lambda engine=engine, history=history: engine_window(engine, {"max_turns": 2, "format": "gemini"}).trim(history, None, None))
+            assert (kind, error["index"]) == ("BudgetError", index)

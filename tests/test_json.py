@@ -10,7 +10,7 @@ import pytest
 
 import backcut
 from backcut import BudgetError, FormatError, JsonError, OptionError, context_window, plan_json, trim_json
-from bodies import facts, joined
+from bodies import facts, joined, strict
 from support import engine_tokenizer, engine_window, outcome
 from test_json_properties import every_engine
 
@@ -26,7 +26,7 @@ def trimmed(engine: ModuleType, body: str, key: str | None = None, **options: An
     assert type(result) is bytes
     assert joined(body.encode(), window.plan_json(body.encode(), key).pieces) == result
     text = result.decode()
-    json.loads(text)
+    strict(text)
     return text
 
 
@@ -129,6 +129,22 @@ def test_7_a_value_is_cut_as_its_compact_json(engine: ModuleType, colon: str, te
         said = said.replace("\\u00e9", "é").replace("\\u2026", "…")
     body, expected = (f'{{"contents":[{user},{call},{result % each}]}}' for each in (response, f'{{"output"{colon}{said}}}'))
     assert trimmed(engine, body, format="gemini", max_chars_per_tool=len(short)) == expected
+
+
+@every_engine
+def test_an_integer_counts_by_all_its_digits(engine: ModuleType) -> None:
+    """However many they are: more than Python would read, too."""
+    digits = "12" * 4_000
+    call = '{"role":"model","parts":[{"functionCall":{"name":"f","args":{ "n": [-DIGITS, 1e2] }}}]}'.replace("DIGITS", digits)
+    result = '{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"a": DIGITS, "b": "\\u00e9" }}}]}'.replace(
+        "DIGITS", digits
+    )
+    body = f'{{"contents":[{{"role":"user","parts":[{{"text":"one"}}]}},{call},{result}]}}'
+    said = f'{{"a":{digits},"b":"é"}}'
+    report = engine_window(engine, {"format": "gemini"}).trim_json(body, None).report
+    assert report.chars_sent == len("one") + len(f'{{"n":[-{digits},100.0]}}') + len(said)
+    written = trimmed(engine, body, format="gemini", max_chars_per_tool=20, tool_keep="tail")
+    assert written == body[: body.rindex('{"a"')] + '{"output":"\\u2026 [truncated]\\n\\":\\"\\u00e9\\"}"}}}]}]}'
 
 
 @every_engine
@@ -247,6 +263,7 @@ def test_the_array(engine: ModuleType, body: str, key: str | None, expected: Any
         ('{"model":"m","prompt":"p"}', None, "", "an object with model, prompt"),
         ('{"1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1}', None, "", "an object with 1, 2, 3, 4, 5, 6, 7, 8, …"),
         ('{"messages":null}', None, "", "an object with messages"),
+        ('{"":[]}', None, "", "an object with "),
         ('{"messages":[]}', "history", "history", "an object with messages"),
         ("5", None, "", "a number"),
         ('"text"', None, "", "a string"),
@@ -391,6 +408,22 @@ def test_lines(engine: ModuleType, on_error: str) -> None:
     silent = window.trim_lines(chunk, None, on_error, False)
     assert silent.reports == []
     assert silent._replace(errors=[], reports=[]) == found._replace(errors=[], reports=[])
+
+
+@every_engine
+def test_lines_are_counted_in_their_formats(engine: ModuleType) -> None:
+    """The tokens before the trim are those of the format that the trim found."""
+    window = engine_window(engine, {"max_turns": 1, "notice": False, "tokenizer": "cheap", "format": "auto"})
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}, {"role": "user"}]
+    messages[2]["content"] = [{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x" * 400}}]
+    body = json.dumps({"system": "S", "messages": messages})
+    found = window.trim_lines(body.encode(), None, "raise", True)
+    assert [report.format for _, report in found.reports] == ["anthropic"]
+    assert found.trimmed == 1
+    counts = {
+        form: engine.count_messages(messages, engine_tokenizer(engine, "cheap"), form, None, "S") for form in ("anthropic", "openai-chat")
+    }
+    assert found.tokens_before == counts["anthropic"] != counts["openai-chat"]
 
 
 @every_engine

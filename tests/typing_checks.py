@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_type
 
 import backcut
-from backcut import ContextWindow, Figures, Plan, Tokenizer, Trimmed, TrimReport, Violation, WindowOptions
+from backcut import ContextWindow, Figures, JsonlSummary, Plan, Tokenizer, Trimmed, TrimReport, Violation, WindowOptions
 from backcut import nonsense as nonsense  # type: ignore[attr-defined]
 
 window = backcut.context_window(max_turns=12, max_tokens=1_000, tokenizer=len, notice=False, on_report=print)
@@ -48,6 +50,14 @@ assert_type(backcut.__version__, str)
 options: WindowOptions = {"max_tokens": 8_000, "model": "gpt-4o"}
 assert_type(backcut.context_window(**options), ContextWindow)
 assert_type(backcut.trim(history, **options), Trimmed[list[dict[str, str]]])
+
+assert_type(backcut.trim_many([history], window), list[Trimmed[list[dict[str, str]]]])
+assert_type(backcut.trim_many(iter([tuple(history)]), window), list[Trimmed[Sequence[dict[str, str]]]])
+assert_type(backcut.trim_jsonl("a.jsonl", Path("b.jsonl"), window, progress=True), JsonlSummary)
+with gzip.open("a.gz") as packed, open("b", "wb", buffering=0) as raw:  # noqa: PTH123
+    assert_type(backcut.trim_jsonl(packed, raw, window, on_error="skip", progress=print).tokens_before, int | None)
+    backcut.trim_jsonl(sys.stdin, raw, window)  # type: ignore[arg-type]
+    backcut.trim_jsonl(packed, sys.stdout, window)  # type: ignore[arg-type]
 
 
 def sound(trimmed: Trimmed) -> bool:  # without a parameter: of any sequence

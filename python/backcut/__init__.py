@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .body import plan_json, trim_json
 from .engine import Tokenizer
 from .errors import BackcutError, BudgetError, FormatError, JsonError, OptionError
+from .many import trim_many
 from .memory import limit_memory, memory_limits
 from .options import WindowOptions
 from .report import Change, Edit, JsonPlan, Notice, PartCut, Plan, Repaired, Trimmed, TrimmedJson, TrimReport, Violation
@@ -30,6 +31,8 @@ __all__ = [
     "FormatError",
     "JsonError",
     "JsonPlan",
+    "JsonlProgress",
+    "JsonlSummary",
     "Notice",
     "OptionError",
     "PartCut",
@@ -53,19 +56,24 @@ __all__ = [
     "tokenizer",
     "trim",
     "trim_json",
+    "trim_jsonl",
+    "trim_many",
 ]
 
 __version__: str
 
 if TYPE_CHECKING:
     from .figures import Figures
+    from .jsonl import JsonlProgress, JsonlSummary, trim_jsonl
 else:  # a type checker would take it for leave to import any name
+    # Slow to import, so only for whoever asks.
+    _LATE = {"Figures": "figures", "JsonlProgress": "jsonl", "JsonlSummary": "jsonl", "trim_jsonl": "jsonl"}
 
     def __getattr__(name: str) -> object:
-        if name == "Figures":
-            from .figures import Figures  # a dataclass: slow to import, so only for whoever asks
+        if name in _LATE:
+            from importlib import import_module
 
-            return Figures
+            return getattr(import_module(f".{_LATE[name]}", __name__), name)
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import metadata  # slow to import, so only for whoever asks

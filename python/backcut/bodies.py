@@ -28,9 +28,10 @@ class Request:
         if isinstance(document.value, list):
             name, array = "", document
         else:
-            name = _array_of(fields) if key is None else key
-            if not isinstance(document.value, dict) or fields.get(name) is None:
+            there = [name for name in ARRAYS if _holds(name, fields.get(name))] if key is None else [key]
+            if not there or fields.get(there[0]) is None:
                 raise FormatError(None, key or "", _found(document), _EXPECTED)
+            name = there[0]
             array = document.items[document.keys.index(name)]
         one = alone(name, array.value) if key is None else None
         if one is None and not isinstance(array.value, list):
@@ -170,13 +171,13 @@ def _found(document: Node) -> str:
     if not isinstance(document.value, dict):
         return _kind(document.value)
     names = ", ".join(document.keys[:_SHOWN]) + (", …" if len(document.keys) > _SHOWN else "")
-    return f"an object with {names}" if names else "an empty object"
+    return f"an object with {names}" if document.keys else "an empty object"
 
 
-def _array_of(fields: Mapping[str, Any]) -> str:
-    """Where the messages stand. What is neither a list nor a shorthand under the later names is something else."""
+def _holds(array: str, value: Any) -> bool:
+    """Whether the messages stand there. What is neither a list nor a shorthand under the later names is something else."""
     kinds: dict[str, Any] = {"messages": object, "input": (list, str), "contents": (list, str, dict)}
-    return next((name for name in ARRAYS if fields.get(name) is not None and isinstance(fields[name], kinds[name])), "")
+    return value is not None and isinstance(value, kinds[array])
 
 
 def _hint(array: str, fields: Mapping[str, Any], system: Any) -> str:

@@ -19,7 +19,7 @@ elif PURE:
     from .reference import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits, request_field
 else:
     try:
-        from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits
+        from ._core import Tokenizer, Window, check, count_messages, figures, limit_memory, memory_limits, request_field
     except ModuleNotFoundError as error:
         if error.name != f"{__package__}._core":
             raise
@@ -28,7 +28,3 @@ else:
             "(pip install .), or set BACKCUT_PURE=1 to run the slower pure-Python engine",
             name=error.name,
         ) from error
-    try:
-        from ._core import request_field
-    except ImportError:
-        from .reference import request_field

@@ -38,7 +38,15 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 class BackcutError(Exception):
-    """Anything that backcut refuses to do."""
+    """Anything that backcut refuses to do.
+
+    Attributes:
+        line: of a file of lines, the number of the one at fault, from 1; else ``None``.
+        history: of many histories, the place of the one at fault, from 0; else ``None``.
+    """
+
+    line: int | None = None
+    history: int | None = None
 
     _fields: ClassVar[tuple[str, ...]] = ()
     """The arguments of the class, each an attribute of the same name."""

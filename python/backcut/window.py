@@ -59,8 +59,9 @@ class ContextWindow(Options):
         # Bound once: a trim is then one look-up and one call.
         object.__setattr__(self, "_trim", core.trim)
         object.__setattr__(self, "_plan", core.plan)
-        for name in ("trim_json", "plan_json", "trim_lines"):
-            object.__setattr__(self, f"_{name}", getattr(core, name, None))
+        object.__setattr__(self, "_trim_json", core.trim_json)
+        object.__setattr__(self, "_plan_json", core.plan_json)
+        object.__setattr__(self, "_trim_lines", core.trim_lines)
         object.__setattr__(self, "_report", self.on_report)
 
     @overload

@@ -62,6 +62,11 @@ impl<T: Text> Backward<T> {
         self.seen -= 1;
         let at = self.seen;
         match turn {
+            Turn::Result if links.results.is_empty() => {
+                // Nothing of it is paired, but it stays with the message before it.
+                self.close_turn();
+                self.stretch_to(at, turn);
+            }
             Turn::Result => {
                 self.close_turn();
                 self.run
@@ -81,18 +86,23 @@ impl<T: Text> Backward<T> {
                 if self.stretch.is_empty() && self.run.is_empty() {
                     self.boundaries.push(at);
                 } else {
-                    self.pending
-                        .extend(self.run.iter().flat_map(|(_, tie)| keys(tie)));
-                    self.take_run();
-                    self.stretch.push(Step {
-                        at,
-                        turn,
-                        tie: None,
-                    });
+                    self.stretch_to(at, turn);
                     self.settle_if_closed();
                 }
             }
         }
+    }
+
+    /// Takes the run, and a message in front of it that has no ties, into the stretch.
+    fn stretch_to(&mut self, at: usize, turn: Turn) {
+        self.pending
+            .extend(self.run.iter().flat_map(|(_, tie)| keys(tie)));
+        self.take_run();
+        self.stretch.push(Step {
+            at,
+            turn,
+            tie: None,
+        });
     }
 
     /// Whether a message is a turn whose run is one result for each of its calls, in order.

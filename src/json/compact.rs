@@ -3,18 +3,86 @@
 
 use std::fmt::Write;
 
-use super::text::decode;
+use super::text::{Meant, meant};
 use super::{Document, Node};
+use crate::cap::TextCut;
 
-/// The compact JSON of a value. O(bytes).
+/// What compact JSON is written to.
+trait Json {
+    fn push(&mut self, sign: char);
+
+    fn push_str(&mut self, text: &str);
+
+    /// Half a pair of surrogates, which is a code point of its own.
+    fn push_lone(&mut self, unit: u16);
+}
+
+impl Json for String {
+    fn push(&mut self, sign: char) {
+        self.push(sign);
+    }
+
+    fn push_str(&mut self, text: &str) {
+        self.push_str(text);
+    }
+
+    fn push_lone(&mut self, _unit: u16) {
+        self.push(char::REPLACEMENT_CHARACTER);
+    }
+}
+
+/// Code points, which may be such halves.
+#[derive(Default)]
+struct Points(Vec<Result<char, u16>>);
+
+impl Json for Points {
+    fn push(&mut self, sign: char) {
+        self.0.push(Ok(sign));
+    }
+
+    fn push_str(&mut self, text: &str) {
+        self.0.extend(text.chars().map(Ok));
+    }
+
+    fn push_lone(&mut self, unit: u16) {
+        self.0.push(Err(unit));
+    }
+}
+
+/// The compact JSON of a value, each lone surrogate as U+FFFD. O(bytes).
 pub(crate) fn compact(document: &Document<'_>, node: Node) -> String {
     let mut json = String::with_capacity(document.span(node).len());
     write(document, node, &mut json);
     json
 }
 
+/// What a cut leaves of the compact JSON of a value, with the escapes that it has in a string; those of lone surrogates stay. O(bytes).
+pub(crate) fn compact_cut(
+    document: &Document<'_>,
+    node: Node,
+    cut: &TextCut,
+    ascii: bool,
+    json: &mut String,
+) {
+    let mut points = Points::default();
+    write(document, node, &mut points);
+    let points = points.0;
+    let marker: Vec<_> = cut.marker.chars().map(Ok).collect();
+    let back = points.len().saturating_sub(cut.tail);
+    for &point in points[..cut.head.min(points.len())]
+        .iter()
+        .chain(&marker)
+        .chain(&points[back..])
+    {
+        match point {
+            Ok(sign) => escape_sign(sign, ascii, json),
+            Err(unit) => escape_unit(unit, json),
+        }
+    }
+}
+
 /// Values are at most [`DEEPEST`](super::DEEPEST) deep.
-fn write(document: &Document<'_>, node: Node, json: &mut String) {
+fn write(document: &Document<'_>, node: Node, json: &mut impl Json) {
     match document.byte(node) {
         b'{' => {
             json.push('{');
@@ -48,15 +116,24 @@ fn write(document: &Document<'_>, node: Node, json: &mut String) {
 }
 
 /// A string that is written like that between its quotes.
-fn string(written: &str, json: &mut String) {
+fn string(written: &str, json: &mut impl Json) {
+    json.push('"');
     if written.contains("\\u") || written.contains("\\/") {
-        quote(&decode(written), false, json);
+        let mut escaped = String::new();
+        meant(written, |meant| match meant {
+            Meant::Text(text) => json.push_str(text),
+            Meant::Escaped(sign) => {
+                escaped.clear();
+                escape_sign(sign, false, &mut escaped);
+                json.push_str(&escaped);
+            }
+            Meant::Lone(unit) => json.push_lone(unit),
+        });
     } else {
         // All other escapes must be, so that Python writes them too.
-        json.push('"');
         json.push_str(written);
-        json.push('"');
     }
+    json.push('"');
 }
 
 /// Writes a text in quotes, with the escapes that must be; `ascii`: and with those of all that is not ASCII.
@@ -69,36 +146,38 @@ pub(crate) fn quote(text: &str, ascii: bool, json: &mut String) {
 /// The same without the quotes.
 pub(crate) fn escape(text: &str, ascii: bool, json: &mut String) {
     for sign in text.chars() {
-        let short = match sign {
-            '"' | '\\' => sign,
-            '\n' => 'n',
-            '\r' => 'r',
-            '\t' => 't',
-            '\u{8}' => 'b',
-            '\u{c}' => 'f',
-            ' '..='~' => {
-                json.push(sign);
-                continue;
-            }
-            '\u{7f}'.. if !ascii => {
-                json.push(sign);
-                continue;
-            }
-            _ => {
-                for unit in sign.encode_utf16(&mut [0; 2]) {
-                    // Writing to a string does not fail.
-                    let _ = write!(json, "\\u{unit:04x}");
-                }
-                continue;
-            }
-        };
-        json.push('\\');
-        json.push(short);
+        escape_sign(sign, ascii, json);
     }
 }
 
+fn escape_sign(sign: char, ascii: bool, json: &mut String) {
+    let short = match sign {
+        '"' | '\\' => sign,
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        '\u{8}' => 'b',
+        '\u{c}' => 'f',
+        ' '..='~' => return json.push(sign),
+        '\u{7f}'.. if !ascii => return json.push(sign),
+        _ => {
+            for &mut unit in sign.encode_utf16(&mut [0; 2]) {
+                escape_unit(unit, json);
+            }
+            return;
+        }
+    };
+    json.push('\\');
+    json.push(short);
+}
+
+fn escape_unit(unit: u16, json: &mut String) {
+    // Writing to a string does not fail.
+    let _ = write!(json, "\\u{unit:04x}");
+}
+
 /// A number as Python reads and shows it: integers are exact, all others are doubles.
-fn number(token: &str, json: &mut String) {
+fn number(token: &str, json: &mut impl Json) {
     if !token.contains(['.', 'e', 'E']) {
         json.push_str(if token == "-0" { "0" } else { token });
         return;
@@ -124,19 +203,23 @@ fn number(token: &str, json: &mut String) {
     {
         let (front, back) = digits.split_at(digits.len().min(whole + 1));
         json.push_str(front);
-        json.extend(std::iter::repeat_n('0', whole + 1 - front.len()));
+        zeros(whole + 1 - front.len(), json);
         json.push('.');
         json.push_str(if back.is_empty() { "0" } else { back });
     } else if (-4..0).contains(&power) {
         json.push_str("0.");
-        json.extend(std::iter::repeat_n('0', power.unsigned_abs() as usize - 1));
+        zeros(power.unsigned_abs() as usize - 1, json);
         json.push_str(&digits);
     } else {
         let (first, rest) = digits.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
         let sign = if power < 0 { '-' } else { '+' };
-        let _ = write!(json, "{first}{point}{rest}e{sign}{:02}", power.abs());
+        json.push_str(&format!("{first}{point}{rest}e{sign}{:02}", power.abs()));
     }
+}
+
+fn zeros(count: usize, json: &mut impl Json) {
+    json.push_str(&"0".repeat(count));
 }
 
 #[cfg(test)]

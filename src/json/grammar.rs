@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::text::decode;
+use super::text::identity;
 use super::{Buffers, DEEPEST, Node, Syntax};
 
 /// An open array or object.
@@ -12,6 +12,8 @@ struct Open {
     is_object: bool,
     /// Where its keys begin among those of all open objects.
     keys: usize,
+    /// Whether one of them is written with an escape.
+    has_escapes: bool,
 }
 
 /// Objects with more keys than this are looked up in a set.
@@ -28,14 +30,24 @@ struct Parser<'t, 'b> {
     /// The first byte that has not been read.
     at: usize,
     open: Vec<Open>,
-    /// The keys of the open objects, each with a print that differs where most keys do.
-    keys: Vec<(u64, &'t str)>,
+    /// The keys of the open objects.
+    keys: Vec<&'t str>,
+    /// What differs where most keys do, of each of them.
+    prints: Vec<u64>,
+    /// What is wrong inside of a string, if anything is.
+    flaw: Option<Syntax>,
     /// The keys of open objects that have many.
-    wide: Vec<(usize, HashSet<String>)>,
+    wide: Vec<(usize, HashSet<Vec<u8>>)>,
 }
 
 /// Reads an indexed text; `closes` gets for each opening bracket which sign closes it. The value that it is. O(bytes).
-pub(super) fn read(text: &str, buffers: &mut Buffers) -> Result<Node, Syntax> {
+///
+/// `flaw`: what the index found wrong inside of the first string that is no sound one, or outside of strings, which is found here anew.
+pub(super) fn read(
+    text: &str,
+    buffers: &mut Buffers,
+    flaw: Option<Syntax>,
+) -> Result<Node, Syntax> {
     if buffers.closes.len() < buffers.count {
         buffers.closes.resize(buffers.count, 0);
     }
@@ -48,6 +60,8 @@ pub(super) fn read(text: &str, buffers: &mut Buffers) -> Result<Node, Syntax> {
         at: 0,
         open: Vec::with_capacity(32),
         keys: Vec::with_capacity(64),
+        prints: Vec::with_capacity(64),
+        flaw,
         wide: Vec::new(),
     };
     let begin = parser.skip_blanks();
@@ -161,6 +175,7 @@ impl<'t> Parser<'t, '_> {
                     sign: self.next,
                     is_object,
                     keys: self.keys.len(),
+                    has_escapes: false,
                 });
                 self.step(sign);
                 let sign = self.sign();
@@ -192,6 +207,7 @@ impl<'t> Parser<'t, '_> {
             let closing = self.next as u32;
             self.closes[open.sign] = closing;
             self.keys.truncate(open.keys);
+            self.prints.truncate(open.keys);
             if self
                 .wide
                 .last()
@@ -209,6 +225,9 @@ impl<'t> Parser<'t, '_> {
         let Some(&end) = self.signs.get(self.next + 1) else {
             return Err(Syntax::unclosed(sign));
         };
+        if let Some(flaw) = self.flaw.take_if(|flaw| flaw.offset < end as usize) {
+            return Err(flaw);
+        }
         self.next += 2;
         self.at = end as usize + 1;
         Ok(&self.text[sign + 1..end as usize])
@@ -235,40 +254,44 @@ impl<'t> Parser<'t, '_> {
     /// Whether no key in front of this one in its object is the same.
     #[inline]
     fn is_new(&mut self, key: &'t str) -> bool {
-        let from = self.open.last().map_or(0, |open| open.keys);
+        let Some(open) = self.open.last_mut() else {
+            return true;
+        };
         let print = print(key.as_bytes());
-        let before = &self.keys[from..];
+        open.has_escapes |= print == ESCAPED;
+        let (from, has_escapes) = (open.keys, open.has_escapes);
+        let before = &self.prints[from..];
         if before.len() >= FEW {
             return self.is_new_among_many(from, key);
         }
-        // What is escaped is not told by its bytes.
-        let new = if print == ESCAPED {
-            let key = decode(key);
-            !before.iter().any(|(_, other)| decode(other) == key)
-        } else {
-            !before.iter().any(|&(other, written)| {
-                (other == print && written == key) || (other == ESCAPED && decode(written) == key)
-            })
-        };
-        self.keys.push((print, key));
-        new
+        if (has_escapes || before.contains(&print)) && self.is_among(from, key) {
+            return false;
+        }
+        self.prints.push(print);
+        self.keys.push(key);
+        true
+    }
+
+    #[cold]
+    fn is_among(&self, from: usize, key: &str) -> bool {
+        let key = identity(key);
+        self.keys[from..].iter().any(|before| identity(before) == key)
     }
 
     #[cold]
     fn is_new_among_many(&mut self, from: usize, key: &str) -> bool {
         let depth = self.open.len();
         if self.wide.last().is_none_or(|(of, _)| *of != depth) {
-            let before = &self.keys[from..];
-            let before = before.iter().map(|(_, key)| decode(key).into_owned());
+            let before = self.keys[from..].iter().map(|key| identity(key).into_owned());
             self.wide.push((depth, before.collect()));
         }
-        let key = decode(key).into_owned();
+        let key = identity(key).into_owned();
         self.wide.last_mut().is_some_and(|(_, keys)| keys.insert(key))
     }
 
     /// A number, `true`, `false` or `null` between `begin` and the next sign.
     fn scalar(&mut self, begin: usize, sign: usize) -> Result<(), Syntax> {
-        let token = self.bytes[begin..sign].trim_ascii_end();
+        let token = trim_end(&self.bytes[begin..sign]);
         let length = match token[0] {
             b't' if token.starts_with(b"true") => 4,
             b'f' if token.starts_with(b"false") => 5,
@@ -301,10 +324,21 @@ impl<'t> Parser<'t, '_> {
         let found = self.text.get(at..).and_then(|rest| rest.chars().next());
         Syntax {
             offset: at,
-            found: found.map_or_else(|| "the end".to_owned(), |sign| format!("{sign:?}")),
+            found: match found {
+                Some(sign @ '!'..='~') => format!("'{sign}'"),
+                Some(sign) => format!("U+{:04X}", u32::from(sign)),
+                None => "the end".to_owned(),
+            },
             expected,
         }
     }
+}
+
+/// Bytes without the blanks behind them. JSON has four kinds of those.
+pub(super) fn trim_end(bytes: &[u8]) -> &[u8] {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+    let end = bytes.iter().rposition(|byte| !is_blank(byte));
+    &bytes[..end.map_or(0, |last| last + 1)]
 }
 
 /// The length of the number with which a token begins, 0 if there is none.

@@ -106,30 +106,62 @@ impl Text for JsonText<'_> {
     }
 }
 
-/// What a string means that is written like that between its quotes, each lone surrogate as U+FFFD. The escapes are known to be
-/// such. O(bytes).
-pub(crate) fn decode(written: &str) -> Cow<'_, str> {
+/// A piece of what a string means.
+pub(super) enum Meant<'t> {
+    /// Characters that stand for themselves.
+    Text(&'t str),
+    /// The character that an escape stands for.
+    Escaped(char),
+    /// Half a pair of surrogates, without the other.
+    Lone(u16),
+}
+
+/// Shows what a string means, piece by piece, that is written like that between its quotes. The escapes are known to be such. O(bytes).
+pub(super) fn meant(written: &str, mut each: impl FnMut(Meant<'_>)) {
     let mut rest = written;
-    let Some(mut at) = rest.find('\\') else {
-        return Cow::Borrowed(written);
-    };
-    let mut text = String::with_capacity(written.len());
-    loop {
-        text.push_str(&rest[..at]);
+    while let Some(at) = rest.find('\\') {
+        each(Meant::Text(&rest[..at]));
         let (meant, length) = escape(&rest.as_bytes()[at..]);
-        text.push(meant);
+        each(meant);
         rest = &rest[at + length..];
-        match rest.find('\\') {
-            Some(next) => at = next,
-            None => break,
-        }
     }
-    text.push_str(rest);
+    each(Meant::Text(rest));
+}
+
+/// What a string means, each lone surrogate as U+FFFD. O(bytes).
+pub(crate) fn decode(written: &str) -> Cow<'_, str> {
+    if !written.contains('\\') {
+        return Cow::Borrowed(written);
+    }
+    let mut text = String::with_capacity(written.len());
+    meant(written, |meant| match meant {
+        Meant::Text(piece) => text.push_str(piece),
+        Meant::Escaped(sign) => text.push(sign),
+        Meant::Lone(_) => text.push(char::REPLACEMENT_CHARACTER),
+    });
     Cow::Owned(text)
 }
 
-/// The character of an escape, and how many bytes it takes.
-fn escape(bytes: &[u8]) -> (char, usize) {
+/// Bytes that are the same for two strings just where both mean the same: what they mean as UTF-8, and lone surrogates as
+/// what UTF-8 has not.
+pub(super) fn identity(written: &str) -> Cow<'_, [u8]> {
+    if !written.contains('\\') {
+        return Cow::Borrowed(written.as_bytes());
+    }
+    let mut bytes = Vec::with_capacity(written.len());
+    meant(written, |meant| match meant {
+        Meant::Text(piece) => bytes.extend_from_slice(piece.as_bytes()),
+        Meant::Escaped(sign) => {
+            bytes.extend_from_slice(sign.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        // No character begins with that byte.
+        Meant::Lone(unit) => bytes.extend([[0xff].as_slice(), &unit.to_be_bytes()].concat()),
+    });
+    Cow::Owned(bytes)
+}
+
+/// What an escape stands for, and how many bytes it takes.
+fn escape(bytes: &[u8]) -> (Meant<'static>, usize) {
     let simple = match bytes.get(1) {
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',
@@ -138,26 +170,25 @@ fn escape(bytes: &[u8]) -> (char, usize) {
         Some(b't') => '\t',
         Some(b'u') => return utf16(bytes),
         Some(&other) => char::from(other),
-        None => return (char::REPLACEMENT_CHARACTER, 1),
+        None => return (Meant::Escaped('\\'), 1),
     };
-    (simple, 2)
+    (Meant::Escaped(simple), 2)
 }
 
-fn utf16(bytes: &[u8]) -> (char, usize) {
-    let Some(high) = unit(bytes, 2) else {
-        return (char::REPLACEMENT_CHARACTER, bytes.len().min(6));
+fn utf16(bytes: &[u8]) -> (Meant<'static>, usize) {
+    let Some(first) = unit(bytes, 2) else {
+        return (Meant::Escaped(char::REPLACEMENT_CHARACTER), bytes.len().min(6));
     };
-    let low = match bytes.get(6..8) {
-        Some(br"\u") if (0xd800..0xdc00).contains(&high) => unit(bytes, 8),
+    if let Some(sign) = char::from_u32(first.into()) {
+        return (Meant::Escaped(sign), 6);
+    }
+    let second = match bytes.get(6..8) {
+        Some(br"\u") => unit(bytes, 8),
         _ => None,
     };
-    let pair = low.filter(|low| (0xdc00..0xe000).contains(low));
-    let units = [high, pair.unwrap_or(0)];
-    let units = &units[..1 + usize::from(pair.is_some())];
-    let meant = char::decode_utf16(units.iter().copied()).next();
-    let meant = meant.and_then(Result::ok);
-    (
-        meant.unwrap_or(char::REPLACEMENT_CHARACTER),
-        6 * units.len(),
-    )
+    let pair = char::decode_utf16([first, second.unwrap_or(0)]).next();
+    match pair {
+        Some(Ok(sign)) => (Meant::Escaped(sign), 12),
+        _ => (Meant::Lone(first), 6),
+    }
 }

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from .errors import CommandError, say
-from .options import add_options
+from .options import add_options, text, whole
 
 __all__ = ["main"]
 
@@ -18,7 +18,7 @@ _ENDS = {
     "1": "violations were found by check; pending_call alone is 0",
     "2": "bad usage, input or output",
     "3": "the budget cannot be met (trim writes nothing then, explain its table)",
-    "130": "interrupted",
+    "130": "interrupted, by Ctrl-C or SIGTERM",
     "141": "whoever read standard output has gone",
 }
 """Exit codes, and what each says."""
@@ -75,10 +75,19 @@ def _parsers() -> tuple[_Parser, Mapping[str, _Parser]]:
         made = commands.add_parser(name, help=does, description=about, epilog=_ends(name), **how)
         made.add_argument("file", nargs="*" if many else "?", metavar="FILE", help="what to read (default: standard input)")
         made.add_argument("-o", "--output", metavar="FILE", help="write here instead of standard output; may be the input itself")
-        made.add_argument("--key", metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)")
+        made.add_argument(
+            "--key", type=text, metavar="NAME", help="where the messages stand in a request body (default: messages, input or contents)"
+        )
         return made
 
     trim = command("trim", "cut conversations down to what fits")
+    trim.add_argument("--workers", type=whole, metavar="N", help="threads for JSONL (default: one a core)")
+    trim.add_argument(
+        "--on-error",
+        choices=("raise", "skip", "keep"),
+        default="raise",
+        help="a line of JSONL that cannot be trimmed: ends it all, is left out, or stays as it is (default: raise)",
+    )
     add_options(trim)
     count = command("count", "count the tokens of conversations, by message and by role, or of plain text")
     count.add_argument("--text", action="store_true", help="the input is plain text, not a conversation")
@@ -129,6 +138,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    if argv is None:  # a process of its own: whoever asks it to end gets the same tidy end as Ctrl-C
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         arguments = _parsed(argv)
         run = import_module(f".{arguments.command}", __name__).run

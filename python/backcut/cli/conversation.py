@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn, Self
 
 from ..request import ARRAYS, beside
 from .errors import CommandError
 
-__all__ = ["Conversation", "SingleError", "dumps"]
+__all__ = ["Conversation", "SingleError", "blamed", "dumps"]
 
 
 class Number(float):
@@ -233,23 +233,26 @@ class Conversation:
             return at + 1
         more = True
         while more:
-            self._at = begin = at
+            self._at = at
             if not self.text.startswith('"', at):
                 raise json.JSONDecodeError("Expecting a key in double quotes", self.text, at)
             key, end = _decode(self.text, at)
             if key in body:
                 self._fail(at, f"expected each key once in an object, found {_shown(key)} again")
             at = _after(self.text, end, ":")
-            if key in self._keys and self.text.startswith("[", at):
-                if self._key:
-                    self._fail(begin, f"expected one array of messages, found {self._key} and {key}; --key says which")
+            if key in self._keys and self.text.startswith("[", at) and self._is_first(key):
                 self._key = key
+                self._spans.clear()
                 body[key], at = self._read_messages(at)
             else:
                 self._at = at
                 body[key], at = _decode(self.text, at)
             more, at = _more(self.text, at, "}")
         return at
+
+    def _is_first(self, key: str) -> bool:
+        """Whether the messages stand under ``key`` rather than where they have been found already."""
+        return not self._key or self._keys.index(key) < self._keys.index(self._key)
 
     def _expected(self) -> str:
         *others, last = [f'"{key}"' for key in self._keys]
@@ -282,23 +285,9 @@ class Conversation:
     def _fail(self, at: int, sentence: str) -> NoReturn:
         raise CommandError(f"{self.place(at)}: {sentence}")
 
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def blamed(self) -> AbstractContextManager[None]:
         """What goes wrong inside is reported with this conversation's place."""
-        from ..errors import BudgetError, FormatError, OptionError
-        from .options import in_words
-
-        try:
-            yield
-        except BudgetError as error:
-            raise CommandError(f"{self.place()}: {error}", code=3) from error
-        except FormatError as error:
-            at = self._spans[error.index][0] if error.index is not None and error.index < len(self._spans) else None
-            raise CommandError(f"{self.place(at)}: {error}") from error
-        except OptionError as error:
-            raise CommandError(f"{self.place()}: {in_words(error)}") from error
-        except RecursionError as error:
-            raise CommandError(f"{self.place()}: nested too deeply") from error
+        return blamed(self.place(), lambda index: self.place(self._spans[index][0]) if index < len(self._spans) else self.place())
 
     def render(self, messages: Sequence[Any]) -> str:
         """The text with ``messages`` in the place of its own: those that are the same objects as they were written."""
@@ -312,6 +301,25 @@ class Conversation:
         layout = _Layout(text[slice(*spans[0])], margin)
         new = [written.get(id(message)) or dumps(message, layout) for message in messages]
         return f"{text[: spans[0][0]]}{between.join(new)}{text[spans[-1][1] :]}"
+
+
+@contextmanager
+def blamed(place: str, message: Callable[[int], str] | None = None) -> Iterator[None]:
+    """What goes wrong inside is reported with a place: ``message`` gives that of a message, where it can be known."""
+    from ..errors import BudgetError, FormatError, OptionError
+    from .options import in_words
+
+    try:
+        yield
+    except BudgetError as error:
+        raise CommandError(f"{place}: {error}", code=3) from error
+    except FormatError as error:
+        at = message(error.index) if message is not None and error.index is not None else place
+        raise CommandError(f"{at}: {error}") from error
+    except OptionError as error:
+        raise CommandError(f"{place}: {in_words(error)}") from error
+    except RecursionError as error:
+        raise CommandError(f"{place}: nested too deeply") from error
 
 
 def _kind(value: object) -> str:

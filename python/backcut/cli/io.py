@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
-import os
-import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import IO, BinaryIO, NoReturn, Self
+from typing import IO, NoReturn, Self
 
-from .conversation import Conversation, SingleError
+from ..files import Replacement, is_replaceable, is_standard_output, open_source
+from ..files import Source as Stored
+from ..jsonl import MARK
+from ..packing import packer
+from ..pipeline import whole_lines
+from .conversation import Conversation, SingleError, blamed
 from .errors import CommandError, hush, reason, say
 
 __all__ = ["Output", "Source"]
@@ -21,7 +26,10 @@ __all__ = ["Output", "Source"]
 _IN_MEMORY = 1 << 24
 """Output up to this many bytes is held in memory until it is complete, a longer one in an unnamed file."""
 
-_MARK = b"\xef\xbb\xbf"
+_READABLE = 1 << 26
+"""Bytes of a conversation that is read once more, into objects, to say what is wrong with it."""
+_BLOCK = 1 << 20
+"""Bytes that are read at once."""
 
 _JSON = (".json", ".jsonl", ".ndjson")
 """How the names of files end that hold conversations, whatever is in them."""
@@ -39,7 +47,7 @@ class Source:
         name: what it is called in messages.
         many: whether it is JSONL with more than one conversation; known from the first one on.
         size: its length in bytes, where that can be known.
-        done: how many of them have been read.
+        done: how many of them have been read: packed ones, where it is packed.
         hint: what to say behind an error of an input that is no JSON.
     """
 
@@ -53,32 +61,27 @@ class Source:
         self.hint = ""
 
     @contextmanager
-    def _open(self) -> Iterator[BinaryIO]:
+    def opened(self) -> Iterator[Stored]:
+        """Its bytes, unpacked if they are packed."""
+        if "\0" in self.name:
+            raise CommandError(f"{self.name!r}: cannot be read: embedded null byte")
         try:
-            if self.name == "<stdin>":
-                if sys.stdin is None:
-                    raise CommandError("standard input is closed")
-                if sys.stdin.isatty():
-                    say("backcut: reading standard input")
-                yield sys.stdin.buffer
-            elif Path(self.name).is_dir():  # a word for it that is the same on every system
+            if self.name == "<stdin>" and sys.stdin is not None and sys.stdin.isatty():
+                say("backcut: reading standard input")
+            if self.name != "<stdin>" and Path(self.name).is_dir():  # a word for it that is the same on every system
                 raise CommandError(f"{self.name}: expected a file, found a folder")
-            else:
-                with Path(self.name).open("rb") as stream:
-                    status = os.fstat(stream.fileno())
-                    self.size = status.st_size if stat.S_ISREG(status.st_mode) else None
-                    yield stream
+            with open_source("-" if self.name == "<stdin>" else self.name) as stream:
+                self.size = stream.size
+                yield stream
         except OSError as error:
+            if self.name == "<stdin>" and sys.stdin is None:
+                raise CommandError(str(error)) from error
             raise CommandError(f"{self.name}: cannot be read: {reason(error)}") from error
-        except ValueError as error:
-            if "null" not in str(error):
-                raise
-            raise CommandError(f"{self.name!r}: cannot be read: {error}") from error
 
     def text(self) -> str:
         """All of it, as text."""
-        with self._open() as stream:
-            return self._decoded(stream.read(), 0)
+        with self.opened() as stream:
+            return self._decoded(b"".join(whole_lines(stream.read, _BLOCK)), 0)
 
     def __iter__(self) -> Iterator[Conversation]:
         """Reads one conversation after the other."""
@@ -128,18 +131,20 @@ class Source:
         held: list[bytes] = []
         filled = False
         line = start = 1
-        with self._open() as stream:
-            for raw in stream:
-                blank = not raw.removeprefix(_MARK).strip()
+        offset = 0
+        with self.opened() as stream:
+            for raw in chain.from_iterable(map(io.BytesIO, whole_lines(stream.read, _BLOCK))):
+                blank = not raw.removeprefix(MARK).strip()
                 if filled and not blank:
-                    yield self._decoded(b"".join(held), self.done), start
-                    self.done += sum(map(len, held))
+                    yield self._decoded(b"".join(held), offset), start
+                    offset += sum(map(len, held))
+                    self.done = stream.done
                     held, start = [], line
                 held.append(raw)
                 filled = filled or not blank
                 line += 1
-        text = self._decoded(b"".join(held), self.done)
-        self.done += sum(map(len, held))
+            self.done = stream.done
+        text = self._decoded(b"".join(held), offset)
         if text.strip():
             yield text, start
 
@@ -151,6 +156,49 @@ class Source:
             found = f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}"
             raise CommandError(f"{self.name}: expected UTF-8, found {found}{wide}") from None
         return text.removeprefix("\ufeff") if offset == 0 else text
+
+    def explain(self, raw: bytes, line: int, offset: int, error: Exception) -> NoReturn:
+        """Raises ``error`` with the place, and in the words, that every command has for it.
+
+        Args:
+            raw: the conversation at fault, or what should be one.
+            line: its first line in the input.
+            offset: its first byte in the input.
+            error: what is wrong with it.
+        """
+        from ..errors import FormatError, JsonError
+
+        conversation = None
+        if len(raw) <= _READABLE:
+            try:
+                conversation = self._conversation((self._decoded(raw, offset), line))
+            except json.JSONDecodeError as wrong:
+                self._fail(wrong, line)
+            except CommandError:
+                if isinstance(error, FormatError) and error.index is None:
+                    raise
+        if isinstance(error, JsonError):
+            before = raw[: error.offset]
+            *above, last = before.split(b"\n")
+            place = f"{self.name}:{line + len(above)}:{len(last.decode('utf-8', 'replace')) + 1}"
+            raise CommandError(f"{place}: not JSON: expected {error.expected}, found {error.found}") from error
+        with blamed(f"{self.name}:{line}") if conversation is None else conversation.blamed():
+            raise error
+
+    def entries(self, raw: bytes, line: int) -> Conversation | None:
+        """The one conversation of a log whose lines are its messages; ``None`` where the input is no such log.
+
+        Args:
+            raw: the input.
+            line: where its first message stands.
+        """
+        text = self._decoded(raw, 0)
+        first = text.lstrip("\n\r\t ").partition("\n")[0]
+        try:
+            self._conversation((first, line))
+        except SingleError:
+            return self._entries((text, 1), [])
+        return None
 
     def _conversation(self, chunk: tuple[str, int]) -> Conversation:
         return Conversation(chunk[0], self.name, chunk[1], key=self._key)
@@ -189,60 +237,63 @@ def _joined(first: tuple[str, int], rest: list[tuple[str, int]]) -> tuple[str, i
 
 
 class Output:
-    """What is to be written to a file or to standard output: all of it, or nothing."""
+    """What is to be written to a file or to standard output: all of it, or nothing. A file named ``.gz`` or ``.zst`` is packed.
+
+    Attributes:
+        name: what it is called in messages.
+        pack: what packs it.
+    """
 
     def __init__(self, file: str | None) -> None:
-        # A shell may have opened standard output as it likes, to add to a file for one: its other names mean the same stream.
-        file = None if file in ("-", "/dev/stdout", "/dev/fd/1") else file
-        self.name = "standard output" if file is None else str(file)
-        self._target: Path | None = None
+        file = None if file is None or is_standard_output(file) else str(file)
+        self.name = "standard output" if file is None else file
+        self.pack = packer(file or "")
+        self._path = None if file is None else Path(file)
         self._ended = True
-        self._held: IO[bytes]
-        if file is not None:
-            with self._blamed():
-                self._target = self._find(Path(file))
-
-    def _find(self, file: Path) -> Path:
-        """What is written when ``file`` is asked for."""
-        try:
-            kind = file.stat().st_mode
-        except FileNotFoundError:
-            kind = stat.S_IFREG
-        if stat.S_ISDIR(kind):
-            raise CommandError(f"{self.name}: expected a file to write, found a folder")
-        # A link stays a link: the file that it points to is replaced. Devices and pipes are written to by the name given.
-        return Path(os.path.realpath(file)) if stat.S_ISREG(kind) else file
+        self._held: IO[bytes] | None = None
+        self._file: Replacement | None = None
 
     def __enter__(self) -> Self:
         """Begins to collect."""
         import tempfile
 
-        # On the same disk as the target, where there is room for it.
-        target = self._target
-        folder = None if target is None or (target.exists() and not target.is_file()) else str(target.parent)
-        self._held = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=folder)
+        with self._blamed():
+            if self._path is not None and is_replaceable(self._path):
+                self._file = Replacement(self._path).__enter__()
+            else:  # a stream, a device, a named pipe: what is written to it cannot be taken back
+                self._held = tempfile.SpooledTemporaryFile(_IN_MEMORY)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Forgets what was not delivered."""
-        self._held.close()
+        if self._file is not None:
+            self._file.__exit__(kind, error, trace)
+        if self._held is not None:
+            self._held.close()
 
     def write(self, text: str) -> None:
         """Adds ``text``."""
+        data = text.encode("utf-8", "backslashreplace")
+        self.put(self.pack.add(data, self.pack.pack(data)))
+
+    def put(self, data: bytes) -> None:
+        """Adds bytes that are packed already."""
+        into = self._held if self._file is None else self._file
+        assert into is not None
         with self._blamed():
-            self._held.write(text.encode("utf-8", "backslashreplace"))
-        self._ended = text.endswith("\n") if text else self._ended
+            into.write(data)
+        self._ended = data.endswith(b"\n") if data else self._ended
 
     def deliver(self) -> None:
         """Hands over what was added."""
+        self.put(self.pack.end())
         with self._blamed():
-            self._held.seek(0)
-            if self._target is None:
+            if self._file is not None:
+                self._file.commit()
+            elif self._path is None:
                 self._print()
-            elif self._target.is_file() or not self._target.exists():
-                self._replace(self._target)
-            else:  # a device or a named pipe is written to, not put aside
-                with self._target.open("wb") as stream:
+            else:
+                with self._path.open("wb") as stream:
                     self._copy(stream)
 
     @contextmanager
@@ -253,7 +304,9 @@ class Output:
             hush()
             raise
         except OSError as error:
-            if self.name == "standard output":
+            if error.errno == errno.EISDIR:  # a word for it that is the same on every system
+                raise CommandError(f"{self.name}: expected a file to write, found a folder") from error
+            if self._path is None:
                 hush()
             raise CommandError(f"{self.name}: cannot be written: {reason(error)}") from error
         except ValueError as error:  # a NUL in the name
@@ -262,6 +315,8 @@ class Output:
     def _copy(self, stream: IO[bytes]) -> None:
         import shutil
 
+        assert self._held is not None
+        self._held.seek(0)
         shutil.copyfileobj(self._held, stream)
 
     def _print(self) -> None:
@@ -272,27 +327,3 @@ class Output:
         if not self._ended and sys.stdout.isatty():
             sys.stdout.buffer.write(b"\n")
         sys.stdout.buffer.flush()
-
-    def _replace(self, target: Path) -> None:
-        """Writes beside the target, then puts the new file in its place: there is never half a file under its name."""
-        import secrets
-
-        mode: int | None = None
-        with suppress(FileNotFoundError):
-            mode = stat.S_IMODE(target.stat().st_mode)
-        beside = target.with_name(f".{target.name[:60]}.{secrets.token_hex(4)}.tmp")
-        # Never open to more people than the target, not even for a moment; a new file gets what the umask leaves.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(beside, flags, 0o666 if mode is None else mode & 0o666)
-        try:
-            with open(descriptor, "wb") as stream:  # noqa: PTH123 - a descriptor has no Path
-                self._copy(stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if mode is not None:
-                beside.chmod(mode)
-            beside.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink()
-            raise

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from ..errors import OptionError
     from ..window import ContextWindow
 
-__all__ = ["add_options", "given", "in_words", "make_window", "reading"]
+__all__ = ["add_options", "given", "in_words", "make_window", "reading", "text", "whole"]
 
 
-def _text(value: str) -> str:
+def text(value: str) -> str:
+    """An argument that is a text."""
     try:
         value.encode()
     except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
@@ -25,7 +26,8 @@ def _text(value: str) -> str:
     return value
 
 
-def _whole(value: str) -> int:
+def whole(value: str) -> int:
+    """An argument that is a whole number."""
     try:
         return int(value)
     except ValueError:
@@ -40,10 +42,10 @@ def _number(value: str) -> float:
 
 
 def _figure(value: str) -> tuple[str, int]:
-    name, sign, number = _text(value).partition("=")
+    name, sign, number = text(value).partition("=")
     if not sign:
         raise argparse.ArgumentTypeError(f"expected NAME=N, found {value!r}")
-    return name.strip().replace("-", "_"), _whole(number)
+    return name.strip().replace("-", "_"), whole(number)
 
 
 class _Option(NamedTuple):
@@ -57,23 +59,23 @@ class _Option(NamedTuple):
 
 
 _OPTIONS = (
-    _Option("max_turns", _whole, "N", "most messages to keep behind the system prompt"),
-    _Option("max_chars", _whole, "N", "most characters to keep behind the system prompt"),
-    _Option("max_tokens", _whole, "N", "most tokens of the whole request, system prompt and tools included"),
-    _Option("max_chars_per_tool", _whole, "N", "most characters of one tool result; a longer one is cut"),
-    _Option("reserve_tokens", _whole, "N", "tokens of --max-tokens to keep free for the reply"),
-    _Option("model", _text, "NAME", "count tokens as this model does"),
-    _Option("tokenizer", _text, "NAME", "count by this encoding, estimate or tokenizer.json (default: o200k_base)"),
+    _Option("max_turns", whole, "N", "most messages to keep behind the system prompt"),
+    _Option("max_chars", whole, "N", "most characters to keep behind the system prompt"),
+    _Option("max_tokens", whole, "N", "most tokens of the whole request, system prompt and tools included"),
+    _Option("max_chars_per_tool", whole, "N", "most characters of one tool result; a longer one is cut"),
+    _Option("reserve_tokens", whole, "N", "tokens of --max-tokens to keep free for the reply"),
+    _Option("model", text, "NAME", "count tokens as this model does"),
+    _Option("tokenizer", text, "NAME", "count by this encoding, estimate or tokenizer.json (default: o200k_base)"),
     _Option("figures", _figure, "NAME=N", "count N tokens for this, such as image=1000; may be given again", flag="--figure"),
-    _Option("format", _text, "NAME", f"wire format of the messages: {', '.join(FORMATS)} (default: auto)"),
+    _Option("format", text, "NAME", f"wire format of the messages: {', '.join(FORMATS)} (default: auto)"),
     _Option("start", str, "", "what the kept messages may begin with (default: user)", ("user", "any")),
-    _Option("notice", _text, "TEXT", "text that stands for what was cut"),
+    _Option("notice", text, "TEXT", "text that stands for what was cut"),
     _Option("notice_role", str, "", "who says the notice (default: auto)", ("auto", "system", "user")),
     _Option("tool_keep", str, "", "which end of a long tool result stays (default: head)", ("head", "tail", "head_tail")),
     _Option("trim_to", _number, "F", "cut down to this part of the ceiling (0 < F < 1), so that the cut moves seldom"),
     _Option("on_overflow", str, "", "when not even the newest messages fit (default: raise)", ("raise", "keep")),
     _Option("thinking", str, "", "signed thinking of kept messages after a cut (default: keep)", ("keep", "strip")),
-    _Option("compat", _text, "NAME", "behave like another library: thena"),
+    _Option("compat", text, "NAME", "behave like another library: thena"),
 )
 
 
@@ -93,11 +95,11 @@ def in_words(error: OptionError) -> str:
     """What ``error`` says, as it would be said of the command line."""
     from ..tokens import WAY_OUT
 
-    text = error.allowed.replace(WAY_OUT, " For any other model --tokenizer o200k_base counts roughly.")
-    text = re.sub(r", or None\b.*|, on_report\b", "", text)  # an option that is not given, and one that cannot be
-    text = _GIVEN.sub(lambda found: f"{_spelled(found[1])} {found[2] or found[3]}", text)
-    text = _NAMED.sub(lambda found: _spelled(found[1]), text)
-    return f"{_spelled(error.option)} {error.value}: {text}"
+    said = error.allowed.replace(WAY_OUT, " For any other model --tokenizer o200k_base counts roughly.")
+    said = re.sub(r", or None\b.*|, on_report\b", "", said)  # an option that is not given, and one that cannot be
+    said = _GIVEN.sub(lambda found: f"{_spelled(found[1])} {found[2] or found[3]}", said)
+    said = _NAMED.sub(lambda found: _spelled(found[1]), said)
+    return f"{_spelled(error.option)} {error.value}: {said}"
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
 
-from .conversation import Conversation
 from .errors import say
-from .io import Source
 from .table import bar, number, width
 
-__all__ = ["watched"]
+if TYPE_CHECKING:
+    from ..jsonl import JsonlProgress
+    from .conversation import Conversation
+    from .io import Source
+
+__all__ = ["Bar", "watched"]
 
 _PATIENCE = 1.0
 """Seconds before anything is shown: most runs are over by then."""
@@ -19,27 +24,41 @@ _PERIOD = 0.1
 """Seconds between two pictures."""
 
 
+class Bar:
+    """A bar on standard error, where that is a terminal, from the time on that a run turns out to be long."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._begun = time.monotonic()
+        self._due = self._begun + _PATIENCE
+        self._shown = False
+
+    def __call__(self, progress: JsonlProgress) -> None:
+        """Draws how far a run has come."""
+        self.draw(progress.conversations, progress.done, progress.total)
+
+    def draw(self, count: int, done: int, size: int | None) -> None:
+        """Draws so many conversations, and so many bytes of all, unless it is too early for another picture."""
+        now = time.monotonic()
+        if self._terminal and now >= self._due:
+            say("\r" + picture(count, done, size, now - self._begun), end="")
+            self._due, self._shown = now + _PERIOD, True
+
+    def close(self) -> None:
+        """Wipes it away."""
+        if self._shown:
+            say("\r" + " " * (width() - 1) + "\r", end="")
+
+
 def watched(source: Source, conversations: Iterator[Conversation] | None = None) -> Iterator[Conversation]:
     """The conversations of ``source`` (``conversations``, if it was begun already), with a progress bar where standard error is a
     terminal.
     """
-    conversations = iter(source) if conversations is None else conversations
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield from conversations
-        return
-    begun = time.monotonic()
-    due = begun + _PATIENCE
-    shown = False
-    try:
-        for count, conversation in enumerate(conversations):
+    with closing(Bar()) as shown:
+        for count, conversation in enumerate(iter(source) if conversations is None else conversations):
             yield conversation
-            now = time.monotonic()
-            if source.many and now >= due:
-                say("\r" + picture(count + 1, source.done, source.size, now - begun), end="")
-                due, shown = now + _PERIOD, True
-    finally:
-        if shown:
-            say("\r" + " " * (width() - 1) + "\r", end="")
+            if source.many:
+                shown.draw(count + 1, source.done, source.size)
 
 
 def picture(count: int, done: int, size: int | None, seconds: float) -> str:

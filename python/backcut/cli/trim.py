@@ -5,93 +5,240 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from typing import IO, Any
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import chain
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Self
 
-from .errors import say
+from .errors import CommandError, say
 from .io import Output, Source
-from .options import given, make_window, reading
-from .progress import watched
+from .options import given, in_words, make_window, reading
+from .progress import Bar
 from .table import number
+
+if TYPE_CHECKING:
+    from ..jsonl import Chunk, JsonlSummary
+    from ..report import TrimReport
 
 __all__ = ["run"]
 
 _CEILINGS = ("max_turns", "max_chars", "max_tokens", "max_chars_per_tool")
+_SAID = 10
+"""So many lines that could not be trimmed are named."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Trims every conversation of the input."""
     options = given(arguments)
-    window = make_window(options)
-    source = Source(arguments.file, **reading(arguments))
-    total = _Total()
+    trim = _Trim(arguments)
     # Reports wait for the output: there is none of a trim that was not written.
-    with Output(arguments.output) as output, tempfile.SpooledTemporaryFile(1 << 24) as reports:
-        for conversation in watched(source):
-            with conversation.blamed():
-                trimmed = window.trim(conversation.messages, tools=conversation.tools, system=conversation.system)
-                rendered = conversation.render(trimmed.messages)
-            output.write(rendered)
-            total.add(trimmed.report)
-            if arguments.report == "json":
-                line = {"line": conversation.line} if source.many else {}
-                reports.write(json.dumps({**line, **trimmed.report.as_dict()}).encode() + b"\n")
+    with trim.reports as reports, Output(arguments.output) as output:
+        summary = trim.through(output)
         output.deliver()
-        _report(arguments.report, total, reports, any(name in options for name in _CEILINGS))
+        many = summary.conversations + summary.errors > 1
+        if arguments.report == "json":
+            reports.tell(many)
+        elif arguments.report == "text":
+            say("backcut: " + "; ".join(_sentence(summary, None if many else reports.first)))
+            _say_errors(trim.source.name, summary)
+            if not any(name in options for name in _CEILINGS):
+                say("backcut: no ceiling was given (such as --max-tokens), so nothing could be cut")
     return 0
 
 
-class _Total:
-    """The reports of all conversations, added up."""
+class _Trim:
+    """An input on its way to an output."""
 
-    def __init__(self) -> None:
-        self.last: Any = None
-        self.conversations = self.changed = self.cut = self.capped = self.chars = self.over = 0
-        self.before = self.after = self.tokens = 0
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        from ..errors import OptionError
+        from ..jsonl import threads
 
-    def add(self, report: Any) -> None:
-        self.last = report
-        self.conversations += 1
-        self.changed += report.first_changed is not None
-        self.cut += report.window_trimmed
-        self.capped += report.tools_truncated
-        self.chars += report.chars_capped
-        self.over += report.over_budget
-        self.before += report.messages_original
-        self.after += report.messages_sent
-        self.tokens += report.tokens_sent or 0
+        self._window = make_window(given(arguments))
+        self._key: str | None = arguments.key
+        self._log: bool = reading(arguments)["log"]
+        self._on_error: str = arguments.on_error
+        self.source = Source(arguments.file, key=self._key, log=self._log)
+        self._mark = 0
+        self.reports = _Reports(all_of_them=arguments.report == "json")
+        try:
+            self._workers = threads(arguments.workers)
+        except OptionError as error:
+            raise CommandError(in_words(error)) from error
+
+    def through(self, output: Output) -> JsonlSummary:
+        """Trims all of it: line by line, unless it is one document over many lines, or a log with a message a line."""
+        from ..jsonl import Run, Watch, read_chunks
+
+        begun = monotonic()
+        with self.source.opened() as stream, closing(Bar()) as bar:
+            mark, chunks = read_chunks(stream)
+            self._mark = len(mark)
+            first = self._first(chunks)
+            output.put(output.pack.add(mark, output.pack.pack(mark)) if mark else b"")
+            lines = Run(self._window, self._key, self._on_error, output.put, output.pack, self._fail, self.reports.add)
+            made = lines.made(first)
+            seen = [first]
+            # The first line decides what the input is.
+            line = first.data[: len(first.data) - len(first.data.lstrip())].count(b"\n")
+            error = made.lines.errors[0][1] if made.lines.errors and made.lines.errors[0][0] == line else None
+            if error is not None and self._is_one(error, seen, chunks):
+                seen += chunks
+                report = self._one(b"".join(chunk.data for chunk in seen), error, line + 1, output)
+                if report is not None:
+                    self.reports.add(1, report)
+                    return _summary(report, monotonic() - begun)
+            lines.take(first, made)
+            lines.reports = self.reports.all_of_them
+            lines.through(chain(seen[1:], chunks), self._workers, Watch(bar, stream.size, begun))
+            return lines.summary(monotonic() - begun)
+
+    def _first(self, chunks: Iterator[Chunk]) -> Chunk:
+        """The lines up to the first chunk with one that is not blank."""
+        blank = b""
+        for chunk in chunks:
+            if chunk.data.strip():
+                return chunk._replace(data=blank + chunk.data)
+            blank += chunk.data
+        raise CommandError(f"{self.source.name}: expected a conversation, found nothing")
+
+    def _is_one(self, error: Exception, seen: list[Chunk], chunks: Iterator[Chunk]) -> bool:
+        """Whether an input whose first line is no conversation may be one as a whole. What is read to find out is added to ``seen``."""
+        from ..errors import JsonError
+
+        if not isinstance(error, JsonError):
+            return self._log and _is_no_conversation(error)
+        # Where the second line is a conversation this is JSONL, and the first line is at fault.
+        behind = seen[0].data.lstrip().partition(b"\n")[2].lstrip()
+        while not behind and (chunk := next(chunks, None)):
+            seen.append(chunk)
+            behind = chunk.data.lstrip()
+        second = self._window._trim_lines(behind.partition(b"\n")[0], self._key, "raise", False).errors
+        return not behind or any(isinstance(error, JsonError) or _is_no_conversation(error) for _, error in second)
+
+    def _one(self, body: bytes, error: Exception, line: int, output: Output) -> TrimReport | None:
+        """Trims the whole input as one conversation; ``None`` where it is a matter of lines after all."""
+        from ..errors import BackcutError, JsonError
+
+        if not isinstance(error, JsonError):
+            log = self.source.entries(body, line)
+            if log is None:
+                return None
+            with log.blamed():
+                trimmed = self._window.trim(log.messages)
+            output.write(log.render(trimmed.messages))
+            return trimmed.report
+        try:
+            written, report = self._window._trim_json(body, self._key)
+        except BackcutError as wrong:
+            if isinstance(wrong, JsonError) and self._on_error != "raise":
+                return None
+            self.source.explain(body, 1, self._mark, wrong)
+        assert isinstance(written, bytes)
+        output.put(output.pack.add(written, output.pack.pack(written)))
+        return report
+
+    def _fail(self, line: int, error: Exception, raw: bytes, offset: int) -> NoReturn:
+        self.source.explain(raw, line, self._mark + offset, error)
 
 
-def _report(how: str, total: _Total, reports: IO[bytes], ceiling: bool) -> None:
-    if how == "json":
-        reports.seek(0)
-        for line in reports:
-            say(line.decode(), end="")
-    elif how == "text":
-        say("backcut: " + "; ".join(_sentence(total)))
-        if not ceiling:
-            say("backcut: no ceiling was given (such as --max-tokens), so nothing could be cut")
+def _is_no_conversation(error: Exception) -> bool:
+    """Whether it was JSON, but had no messages."""
+    from ..errors import FormatError
+
+    return isinstance(error, FormatError) and error.index is None and not error.path
 
 
-def _sentence(total: _Total) -> list[str]:
-    """What was done, in a few words each."""
-    many = total.conversations > 1
-    said = [f"{number(total.conversations)} conversations, {number(total.changed)} changed"] if many else []
-    if total.changed:
-        said.append(f"{number(total.before)} messages in, {number(total.after)} out")
+class _Reports:
+    """The reports, until they may be told: that of the first conversation, or all of them."""
+
+    def __init__(self, *, all_of_them: bool) -> None:
+        self.all_of_them = all_of_them
+        self.first: TrimReport | None = None
+        self._line = 0
+
+    def __enter__(self) -> Self:
+        """Begins to collect."""
+        self._rest = tempfile.SpooledTemporaryFile(1 << 24)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Forgets them."""
+        self._rest.close()
+
+    def add(self, line: int, report: TrimReport) -> None:
+        """Adds the report of the conversation in this line."""
+        if self.first is None:
+            self._line, self.first = line, report
+        elif self.all_of_them:
+            self._rest.write(_told(report, line).encode() + b"\n")
+
+    def tell(self, many: bool) -> None:
+        """Says all of them, each with its line where there are many conversations."""
+        if self.first is not None:
+            say(_told(self.first, self._line if many else None))
+        self._rest.seek(0)
+        for told in self._rest:
+            say(told.decode(), end="")
+
+
+def _told(report: TrimReport, line: int | None) -> str:
+    return json.dumps({**({} if line is None else {"line": line}), **report.as_dict()})
+
+
+def _summary(report: TrimReport, seconds: float) -> JsonlSummary:
+    """What one conversation adds up to."""
+    from ..jsonl import JsonlSummary
+
+    return JsonlSummary(
+        lines=1,
+        conversations=1,
+        changed=report.first_changed is not None,
+        trimmed=report.window_trimmed,
+        over_budget=report.over_budget,
+        messages_before=report.messages_original,
+        messages_after=report.messages_sent,
+        tools_truncated=report.tools_truncated,
+        chars_capped=report.chars_capped,
+        tokens_before=None,
+        tokens_after=report.tokens_sent,
+        errors=0,
+        skipped=0,
+        first_errors=(),
+        seconds=seconds,
+    )
+
+
+def _sentence(summary: JsonlSummary, only: TrimReport | None) -> list[str]:
+    """What was done, in a few words each; ``only`` is the report where there is one conversation."""
+    said = [] if only else [f"{number(summary.conversations)} conversations, {number(summary.changed)} changed"]
+    if summary.changed:
+        said.append(f"{number(summary.messages_before)} messages in, {number(summary.messages_after)} out")
     else:
-        said.append(f"{number(total.before)} messages, unchanged")
-    if total.capped:
-        said.append(f"{number(total.capped)} tool results shortened by {number(total.chars)} characters")
-    if total.last.tokens_sent is not None:
-        said.append(f"{number(total.tokens)} tokens")
-    if many:
-        if total.over:
-            said.append(f"{number(total.over)} over budget")
+        said.append(f"{number(summary.messages_before)} messages, unchanged")
+    if summary.tools_truncated:
+        said.append(f"{number(summary.tools_truncated)} tool results shortened by {number(summary.chars_capped)} characters")
+    if summary.tokens_after is not None:
+        before = "" if only or not summary.changed else f"{number(summary.tokens_before)} tokens in, "
+        said.append(f"{before}{number(summary.tokens_after)} {'out' if before else 'tokens'}")
+    if only is None:
+        if summary.over_budget:
+            said.append(f"{number(summary.over_budget)} over budget")
+        if summary.errors:
+            said.append(f"{number(summary.errors)} {'left out' if summary.skipped else 'kept as they were'} for an error")
         return said
-    if total.last.task_dropped:
+    if only.task_dropped:
         said.append("the task did not fit")
-    if total.last.over_budget:
+    if only.over_budget:
         said.append("over budget")
-    if total.changed:
-        said.append(f"as before up to message {number(total.last.first_changed)}")
+    if only.first_changed is not None:
+        said.append(f"as before up to message {number(only.first_changed)}")
     return said
+
+
+def _say_errors(name: str, summary: JsonlSummary) -> None:
+    for line, error in summary.first_errors[:_SAID]:
+        say(f"backcut: {name}:{line}: {error}")
+    if summary.errors > _SAID:
+        say(f"backcut: and {number(summary.errors - _SAID)} more")
