@@ -23,7 +23,7 @@ def body() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["openai_loop", "middleware", "measure_first"])
+@pytest.mark.parametrize("name", ["openai_loop", "middleware", "measure_first", "asgi_gateway"])
 def test_runs_without_a_word_of_complaint(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "utf8", "-W", "error", str(FOLDER / f"{name}.py")], capture_output=True, timeout=60, cwd=tmp_path
