@@ -447,6 +447,7 @@ impl<'py, 's> History for Messages<'py, 's> {
         self.len
     }
 
+    #[inline]
     fn message(&self, index: usize) -> Result<Object<'py, 's>, Foreign> {
         match self.list.get_item(index) {
             Ok(message) => Ok(Object::new(message, self.names)),
