@@ -422,6 +422,12 @@ impl<'py, 's> Messages<'py, 's> {
     }
 }
 
+/// What is said of a message that is not there any more.
+#[cold]
+fn shorter(_: PyErr) -> Foreign {
+    PyRuntimeError::new_err("the history became shorter while it was read").into()
+}
+
 fn sequence<'py>(messages: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>, Error> {
     let refused = messages.is_instance_of::<PyString>()
         || messages.is_instance_of::<PyBytes>()
@@ -451,9 +457,7 @@ impl<'py, 's> History for Messages<'py, 's> {
     fn message(&self, index: usize) -> Result<Object<'py, 's>, Foreign> {
         match self.list.get_item(index) {
             Ok(message) => Ok(Object::new(message, self.names)),
-            Err(_) => {
-                Err(PyRuntimeError::new_err("the history became shorter while it was read").into())
-            }
+            Err(error) => Err(shorter(error)),
         }
     }
 
