@@ -133,6 +133,7 @@ impl<T: Text> Backward<T> {
     }
 
     /// The same where its oldest message is `oldest`.
+    #[inline(never)] // many formats have no such turns, and are asked at each message
     fn close_turn_from(&mut self, oldest: usize) {
         if self.stretch.is_empty() && self.inner.is_empty() && self.has_answers_in_order() {
             self.boundaries.push(oldest);
