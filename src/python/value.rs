@@ -55,10 +55,10 @@ const SHORT: usize = 256;
 #[inline]
 pub(super) fn length(text: &Bound<'_, PyString>) -> usize {
     // Read where it stands, unless the wheel is one for all versions, which has to ask.
-    #[cfg(feature = "abi3")]
-    use ffi::PyUnicode_GetLength as get_length;
     #[cfg(not(feature = "abi3"))]
     use ffi::PyUnicode_GET_LENGTH as get_length;
+    #[cfg(feature = "abi3")]
+    use ffi::PyUnicode_GetLength as get_length;
     // SAFETY: it is a string, and its length is always at hand.
     // Measured: through the sequence protocol it costs three times as much, for each text of each message.
     #[allow(unsafe_code)]
