@@ -44,9 +44,10 @@ impl Task<'_> {
             Array::Messages(array) => {
                 let messages = Messages::new(&array, request.fallback);
                 let (plan, tokens_before) = self.plan(&messages, beside)?;
-                let pieces = match plan.is_unchanged() {
-                    true => None,
-                    false => Some(splice(&document, &messages.items, &plan)?),
+                let pieces = if plan.is_unchanged() {
+                    None
+                } else {
+                    Some(splice(&document, &messages.items, &plan)?)
                 };
                 Ok(Trimmed {
                     pieces,

@@ -139,12 +139,11 @@ fn has(record: &JsonValue<'_>, name: &str) -> bool {
 }
 
 /// The tools and the system text that are sent beside the messages.
-fn beside<'d>(
-    body: &JsonValue<'d>,
-    array: &str,
-) -> (Option<JsonValue<'d>>, Option<JsonValue<'d>>) {
+fn beside<'d>(body: &JsonValue<'d>, array: &str) -> (Option<JsonValue<'d>>, Option<JsonValue<'d>>) {
     // Where Google's SDK takes all but the contents.
-    let config = (array == "contents").then(|| body.member("config")).flatten();
+    let config = (array == "contents")
+        .then(|| body.member("config"))
+        .flatten();
     let places = || [Some(body), config.as_ref()].into_iter().flatten();
     let first = |names: &[&str]| {
         places().find_map(|place| names.iter().find_map(|name| place.member(name)))

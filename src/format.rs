@@ -285,26 +285,11 @@ pub(crate) fn glance<V: Value>(
     how: Reading,
     links: &mut Links<V::Text>,
 ) -> Option<(Turn, u64)> {
-    // The one that is asked most is asked in line.
-    let seen = if format == Format::OpenaiChat {
-        <chat::Chat as Wire>::glance(message, how, links)
-    } else {
-        glance_at_another(format, message, how, links)
-    };
+    let seen = ask!(format, W => W::glance(message, how, links));
     if seen.is_none() {
         links.clear();
     }
     seen
-}
-
-#[inline(never)]
-fn glance_at_another<V: Value>(
-    format: Format,
-    message: &V,
-    how: Reading,
-    links: &mut Links<V::Text>,
-) -> Option<(Turn, u64)> {
-    ask!(format, W => W::glance(message, how, links))
 }
 
 /// [`Wire::notice_path`].

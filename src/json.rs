@@ -20,8 +20,8 @@ pub use text::JsonText;
 pub use value::JsonValue;
 
 pub(crate) use compact::{compact, compact_cut, escape, quote};
-pub(crate) use value::is;
 pub(crate) use text::decode;
+pub(crate) use value::is;
 
 /// The deepest nesting of arrays and objects that is read.
 pub const DEEPEST: usize = 512;

@@ -21,9 +21,9 @@ mod groups;
 mod json;
 mod media;
 mod plan;
-mod splice;
 #[cfg(feature = "python")]
 mod python;
+mod splice;
 mod tokens;
 mod value;
 mod window;

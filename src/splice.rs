@@ -283,7 +283,8 @@ impl Writer<'_> {
         let spans: Vec<_> = items.iter().map(|&item| document.span(item)).collect();
         let block = fold.filter(|fold| fold.path.is_empty());
         let is_gone = |k: usize| {
-            let goes = |(path, cut): &(&[Step], &PartCut)| *path == [Step::Item(k)] && cut.cut.is_none();
+            let goes =
+                |(path, cut): &(&[Step], &PartCut)| *path == [Step::Item(k)] && cut.cut.is_none();
             cuts.iter().any(goes)
         };
         let gone: Vec<bool> = (0..items.len()).map(is_gone).collect();
@@ -374,7 +375,7 @@ fn steps<'p>(cuts: &mut Cuts<'p>, leads: impl Fn(&Step) -> bool) -> Cuts<'p> {
 }
 
 /// The notice, one step further on such a way.
-fn follow<'p>(fold: Option<Fold<'p>>, leads: impl Fn(&Step) -> bool) -> Option<Fold<'p>> {
+fn follow(fold: Option<Fold<'_>>, leads: impl Fn(&Step) -> bool) -> Option<Fold<'_>> {
     let fold = fold?;
     match fold.path {
         [first, path @ ..] if leads(first) => Some(Fold { path, ..fold }),

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import backcut
-from engines import Both, RefusedError
+from engines import ENGINES, Both, RefusedError
 from pictures import png
 from pictures import text as base64
-from support import CORE, DEFAULT_NOTICE, ENGINES, engine_window, outcome
+from support import CORE, DEFAULT_NOTICE, engine_window, outcome
 from wires import gemini
 
 Message = dict[str, Any]

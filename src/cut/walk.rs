@@ -74,6 +74,8 @@ pub(super) struct Walk<'a, H: History> {
     longest: Option<u64>,
     /// What was read of the body, newest first.
     messages: Vec<Message>,
+    /// The size of all that was read.
+    read: Size,
     /// For a grid: characters and UTF-8 bytes of each and all behind it.
     measures: Vec<(u64, u64)>,
     /// User turns among them, newest first.
@@ -132,6 +134,7 @@ impl<'a, H: History> Walk<'a, H> {
             },
             longest: longest_worth_counting(counter, limits.max_tokens.map(NonZeroU64::get)),
             messages: Vec::with_capacity(len.min(256)),
+            read: Size::default(),
             measures: Vec::new(),
             users: Vec::new(),
             capped: Vec::new(),
@@ -257,15 +260,10 @@ impl<'a, H: History> Walk<'a, H> {
     /// The size of all that was read, were something in front of it cut.
     #[inline]
     fn so_far(&self) -> Size {
-        let size = self.messages.last().map_or(Size::default(), |oldest| Size {
-            turns: self.messages.len() as u64,
-            chars: oldest.chars,
-            tokens: oldest.tokens,
-        });
         if self.signed.is_empty() {
-            return size;
+            return self.read;
         }
-        size - self.saved_from(self.unread())
+        self.read - self.saved_from(self.unread())
     }
 
     /// Characters and bytes of `index` and all behind it, as a grid measures them.
@@ -384,15 +382,30 @@ impl<'a, H: History> Walk<'a, H> {
         }
     }
 
-    /// Takes up a message that was read, and its links.
-    #[inline]
-    fn take(&mut self, index: usize, turn: Turn, chars: u64, tokens: u64) {
-        let newer = self.messages.last();
-        let (more_chars, more_tokens) = newer.map_or((0, 0), |newer| (newer.chars, newer.tokens));
+    /// Reads the next older message. Without `count` its tokens stay out of the sums, which nobody may ask for then.
+    fn read_one(&mut self, count: bool) -> Result<(), Error> {
+        let index = self.unread() - 1;
+        let message = self.history.message(index)?;
+        let reading = self.reading_of(index);
+        let glance = if self.glances {
+            format::glance(self.wire.format, &message, reading, &mut self.links)
+        } else {
+            None
+        };
+        let (turn, chars, tokens) = match glance {
+            Some((turn, chars)) => (turn, chars, 0),
+            None => self.read_closely(index, &message, reading, count)?,
+        };
+        self.read = self.read
+            + Size {
+                turns: 1,
+                chars,
+                tokens,
+            };
         self.messages.push(Message {
             turn,
-            chars: chars + more_chars,
-            tokens: tokens + more_tokens,
+            chars: self.read.chars,
+            tokens: self.read.tokens,
         });
         if turn == Turn::User {
             self.users.push(index);
@@ -402,26 +415,24 @@ impl<'a, H: History> Walk<'a, H> {
         } else {
             self.links.clear();
         }
+        Ok(())
     }
 
-    /// Reads the next older message. Without `count` its tokens stay out of the sums, which nobody may ask for then.
-    fn read_one(&mut self, count: bool) -> Result<(), Error> {
-        let index = self.unread() - 1;
-        let message = self.history.message(index)?;
-        let reading = self.reading_of(index);
-        if self.glances
-            && let Some((turn, chars)) =
-                format::glance(self.wire.format, &message, reading, &mut self.links)
-        {
-            self.take(index, turn, chars, 0);
-            return Ok(());
-        }
+    /// Reads a message for which a glance is not enough: its turn, characters and tokens.
+    #[inline(never)] // so that what a glance is enough for stays short
+    fn read_closely(
+        &mut self,
+        index: usize,
+        message: &H::Value,
+        reading: Reading,
+        count: bool,
+    ) -> Result<(Turn, u64, u64), Error> {
         let counter = if count { self.counter } else { None };
         let measured = self.limits.trim_to.is_some();
         let mut meter = Meter::new(&self.limits.figures, counter, self.longest, measured);
         let mut sink = Sink::new(reading, &mut meter, &mut self.links);
         let turn =
-            format::read(self.wire.format, &message, &mut sink).map_err(|error| error.at(index))?;
+            format::read(self.wire.format, message, &mut sink).map_err(|error| error.at(index))?;
         let (capped, thinking) = (sink.capped, sink.thinking);
         if measured {
             let mut size = (meter.chars, meter.bytes);
@@ -440,8 +451,7 @@ impl<'a, H: History> Walk<'a, H> {
         if let Some(thinking) = thinking.filter(|_| turn == Turn::Model) {
             self.sign(index, *thinking, meter.chars, meter.tokens);
         }
-        self.take(index, turn, meter.chars, meter.tokens);
-        Ok(())
+        Ok((turn, meter.chars, meter.tokens))
     }
 
     /// The nearest plain user turn before `index`. O(distance), once for all boundaries of a run.

@@ -7,8 +7,7 @@ mod inspect;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
 use crate::format::{
-    Flaw, Marks, Block, Reading, Seen, Sink, Wire, has_any, misfit, records,
-    role_of,
+    Block, Flaw, Marks, Reading, Seen, Sink, Wire, has_any, misfit, records, role_of,
 };
 use crate::value::{Key, Value};
 

@@ -6,9 +6,7 @@ mod parts;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Links, Role, Turn};
-use crate::format::{
-    Flaw, Marks, Block, Reading, Seen, Sink, Wire, misfit, records, role_of,
-};
+use crate::format::{Block, Flaw, Marks, Reading, Seen, Sink, Wire, misfit, records, role_of};
 use crate::plan::{Path, to};
 use crate::value::{Key, Value};
 

@@ -6,11 +6,13 @@ mod glance;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
+use crate::format::chat::turn_of;
 use crate::format::{
-    Flaw, Marks, Reading, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, string, text_at, wrong_word_at,
+    Flaw, Marks, Reading, STRING_OR_NULL, Sink, Wire, id_at, misfit, no_message, string, text_at,
+    wrong_word_at,
 };
 use crate::plan::{Path, Step};
-use crate::value::{Key, Text, Value};
+use crate::value::{Key, Lent, Text, Value};
 
 use calls::Calls;
 
@@ -24,7 +26,10 @@ impl Wire for Langchain {
     const INSISTS_ON_USER: bool = true;
 
     fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
-        Ok(find(message)?.turn())
+        match role_at_a_glance(message) {
+            Some(role) => Ok(turn_of(role)),
+            None => Ok(find(message)?.turn()),
+        }
     }
 
     fn links<V: Value>(message: &V, turn: Turn, links: &mut Links<V::Text>) -> Result<(), Foreign> {
@@ -134,7 +139,7 @@ struct Found<V> {
 
 impl<V> Found<V> {
     const fn turn(&self) -> Turn {
-        crate::format::chat::turn_of(self.role)
+        turn_of(self.role)
     }
 
     /// A place, for an error.
@@ -180,6 +185,23 @@ impl Kind {
     /// The kind that a value names.
     fn named<V: Value>(value: Option<&V>) -> Option<Self> {
         value.and_then(Value::word).as_deref().and_then(Self::of)
+    }
+}
+
+/// The role of a message that names it by its type and is not written as its constructor, as [`find`] would find it.
+fn role_at_a_glance<V: Value>(message: &V) -> Option<Role> {
+    let (mut kind, mut constructed) = (None, false);
+    message.look(|key, value| {
+        match key {
+            Key::Type => kind = value.word(Kind::of),
+            Key::Lc => constructed = !value.is_null(),
+            _ => {}
+        }
+        !constructed
+    });
+    match kind {
+        Some(Kind::Is(role)) if !constructed => Some(role),
+        _ => None,
     }
 }
 

@@ -6,8 +6,8 @@ mod glance;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Tie, Turn};
 use crate::format::{
-    Flaw, Marks, Reading, Sink, Wire, id_at, misfit, no_message, records,
-    text_at, wrong_word_at,
+    Flaw, Marks, Reading, Sink, Wire, id_at, misfit, no_message, records, text_at, word_at,
+    wrong_word_at,
 };
 use crate::plan::{Path, to};
 use crate::value::{Key, Text, Value};
@@ -26,6 +26,10 @@ impl Wire for Pi {
     const INSISTS_ON_USER: bool = true;
 
     fn turn<V: Value>(message: &V) -> Result<Turn, ReadError> {
+        // Nearly every message is a bare one, whose role says it all.
+        if let Some(kind) = word_at(message, Key::Role, Kind::of)? {
+            return Ok(kind.turn());
+        }
         Ok(find(message)?.kind.turn())
     }
 
@@ -109,6 +113,17 @@ enum Kind {
 }
 
 impl Kind {
+    /// What a role alone says.
+    fn of(role: &str) -> Option<Self> {
+        Some(match role {
+            "user" | "custom" => Self::User,
+            "assistant" => Self::Assistant,
+            "toolResult" => Self::Result,
+            "branchSummary" | "compactionSummary" => Self::Summary,
+            _ => return None,
+        })
+    }
+
     const fn turn(self) -> Turn {
         match self {
             Self::User | Self::Bash | Self::Summary => Turn::User,
@@ -174,13 +189,11 @@ fn find<V: Value>(message: &V) -> Result<Found<V>, ReadError> {
 
 /// A message with its role.
 fn bare<V: Value>(record: V, role: Option<&V>, nested: bool) -> Result<Found<V>, ReadError> {
-    let kind = match role.and_then(Value::word).as_deref() {
-        Some("user" | "custom") => Kind::User,
-        Some("assistant") => Kind::Assistant,
-        Some("toolResult") => Kind::Result,
-        Some("bashExecution") if is_true(&record, Key::ExcludeFromContext)? => Kind::Unsent,
-        Some("bashExecution") => Kind::Bash,
-        Some("branchSummary" | "compactionSummary") => Kind::Summary,
+    let word = role.and_then(Value::word);
+    let kind = match (word.as_deref(), word.as_deref().and_then(Kind::of)) {
+        (_, Some(kind)) => kind,
+        (Some("bashExecution"), _) if is_true(&record, Key::ExcludeFromContext)? => Kind::Unsent,
+        (Some("bashExecution"), _) => Kind::Bash,
         _ => {
             let path = if nested { "message.role" } else { "role" };
             return Err(wrong_word_at(path, role, ROLES));

@@ -8,7 +8,7 @@ mod parts;
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::{
-    Flaw, Lead, Marks, Block, Reading, Seen, Sink, Wire, id_at, misfit, records,
+    Block, Flaw, Lead, Marks, Reading, Seen, Sink, Wire, id_at, misfit, records, word_at,
     wrong_word,
 };
 use crate::plan::{PartCut, Path, to};
@@ -147,16 +147,20 @@ fn is_request<V: Value>(message: &V) -> Result<bool, ReadError> {
         let expected = "a mapping or an object with a kind";
         return Err(ReadError::Misfit(misfit("", Some(message), expected)));
     }
-    let kind = message.get(Key::Kind)?;
-    match kind.as_ref().and_then(Value::word).as_deref() {
-        Some("request") => Ok(true),
-        Some("response") => Ok(false),
-        _ => Err(wrong_word(
-            Key::Kind,
-            kind.as_ref(),
-            "one of request, response",
-        )),
+    let named = |kind: &str| match kind {
+        "request" => Some(true),
+        "response" => Some(false),
+        _ => None,
+    };
+    if let Some(is_request) = word_at(message, Key::Kind, named)? {
+        return Ok(is_request);
     }
+    let kind = message.get(Key::Kind)?;
+    Err(wrong_word(
+        Key::Kind,
+        kind.as_ref(),
+        "one of request, response",
+    ))
 }
 
 /// Parts of which more is known than their texts.

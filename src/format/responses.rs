@@ -7,7 +7,7 @@ mod parts;
 
 use crate::error::{Foreign, ReadError};
 use crate::facts::{Family, Links, Turn};
-use crate::format::{Flaw, Marks, Block, Reading, Seen, Sink, Wire};
+use crate::format::{Block, Flaw, Marks, Reading, Seen, Sink, Wire};
 use crate::value::Value;
 
 /// `OpenAI` Responses.

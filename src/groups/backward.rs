@@ -69,8 +69,9 @@ impl<T: Text> Backward<T> {
             }
             Turn::Result => {
                 self.close_turn();
-                self.run
-                    .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
+                while let Some(tie) = links.results.pop() {
+                    self.run.push((at, tie));
+                }
             }
             Turn::Model => {
                 if self.merges || !self.is_answered_in_order(links) {
@@ -122,20 +123,28 @@ impl<T: Text> Backward<T> {
     /// Takes a message of the model's, which may be a part of a turn.
     fn push_model(&mut self, at: usize, links: &mut Links<T>) {
         self.turn.push(at);
-        self.calls
-            .extend(links.calls.drain(..).rev().map(|tie| (at, tie)));
-        self.inner
-            .extend(links.results.drain(..).rev().map(|tie| (at, tie)));
+        while let Some(tie) = links.calls.pop() {
+            self.calls.push((at, tie));
+        }
+        while let Some(tie) = links.results.pop() {
+            self.inner.push((at, tie));
+        }
         if !self.merges {
             self.close_turn();
         }
     }
 
-    /// Takes the turn that was pushed together with the run behind it.
+    /// Takes the turn that was pushed, if one was, together with the run behind it.
+    #[inline]
     fn close_turn(&mut self) {
-        let Some(&oldest) = self.turn.last() else {
-            return;
-        };
+        if let Some(&oldest) = self.turn.last() {
+            self.close_turn_from(oldest);
+        }
+    }
+
+    /// The same where its oldest message is `oldest`.
+    #[inline(never)] // many formats have no such turns, and are asked at each message
+    fn close_turn_from(&mut self, oldest: usize) {
         if self.stretch.is_empty() && self.inner.is_empty() && self.has_answers_in_order() {
             self.boundaries.push(oldest);
             self.run.clear();

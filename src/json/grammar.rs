@@ -130,7 +130,11 @@ impl<'t> Parser<'t, '_> {
                     };
                 };
                 let is_object = open.is_object;
-                let expected = if is_object { "',' or '}'" } else { "',' or ']'" };
+                let expected = if is_object {
+                    "',' or '}'"
+                } else {
+                    "',' or ']'"
+                };
                 let sign = self.sign_alone(expected)?;
                 match (self.bytes[sign], is_object) {
                     (b',', true) => {
@@ -303,7 +307,9 @@ impl<'t> Parser<'t, '_> {
             self.wide.push((depth, before));
         }
         let key = identity(self.key_at(quote)).into_owned();
-        self.wide.last_mut().is_some_and(|(_, keys)| keys.insert(key))
+        self.wide
+            .last_mut()
+            .is_some_and(|(_, keys)| keys.insert(key))
     }
 
     /// A number, `true`, `false` or `null` between `begin` and the next sign.
@@ -361,7 +367,9 @@ pub(super) fn trim_end(bytes: &[u8]) -> &[u8] {
 /// The length of the number with which a token begins, 0 if there is none.
 fn number(token: &[u8]) -> usize {
     let digits = |from: usize| {
-        let digits = token[from..].iter().take_while(|byte| byte.is_ascii_digit());
+        let digits = token[from..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit());
         digits.count()
     };
     let mut end = usize::from(token[0] == b'-');

@@ -25,11 +25,7 @@ fn scan(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
 
     #[target_feature(enable = "sse2")]
     fn with_sse2(text: &[u8], buffers: &mut Buffers) -> Option<Syntax> {
-        let kit = (
-            |block: &_| masks::sse2(block),
-            masks::parity,
-            masks::places,
-        );
+        let kit = (|block: &_| masks::sse2(block), masks::parity, masks::places);
         scan_by(text, buffers, kit)
     }
 
@@ -126,10 +122,10 @@ fn scan_by(
             places(set, offset(base), room);
         }
         found += set.count_ones() as usize;
-        let escapes = escaped & masks.u;
+        let utf16 = escaped & masks.u;
         let wrong = (masks.controls & inside) | (escaped & !masks.escapable);
-        if escapes | wrong != 0 {
-            bits(escapes, |bit| unicode.push(offset(base + bit)));
+        if utf16 | wrong != 0 {
+            bits(utf16, |bit| unicode.push(offset(base + bit)));
             if wrong != 0 && flaw.is_none() {
                 let bit = wrong.trailing_zeros() as usize;
                 flaw = Some(if escaped >> bit & 1 == 1 {

@@ -242,10 +242,8 @@ pub(super) fn parity_by_product(set: u64) -> u64 {
     use std::arch::x86_64::{
         _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_set_epi64x, _mm_set1_epi8,
     };
-    let product = _mm_clmulepi64_si128::<0>(
-        _mm_set_epi64x(0, set.cast_signed()),
-        _mm_set1_epi8(-1),
-    );
+    let product =
+        _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, set.cast_signed()), _mm_set1_epi8(-1));
     _mm_cvtsi128_si64(product).cast_unsigned()
 }
 
@@ -271,13 +269,13 @@ pub(super) fn places(mut set: u64, base: u32, room: &mut [u32; BLOCK]) {
 #[inline]
 pub(super) fn places_by_compressing(set: u64, base: u32, room: &mut [u32; BLOCK]) {
     use std::arch::x86_64::{
-        _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cvtepu8_epi32,
-        _mm512_maskz_compress_epi8, _mm512_set_epi64, _mm512_set1_epi32, _mm512_storeu_si512,
+        _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cvtepu8_epi32, _mm512_maskz_compress_epi8,
+        _mm512_set_epi64, _mm512_set1_epi32, _mm512_storeu_si512,
     };
     if set.count_ones() > 16 {
         return places(set, base, room);
     }
-    let from = |first: u8| i64::from_le_bytes(std::array::from_fn(|k| first + k as u8));
+    let from = |first: i64| 0x0706_0504_0302_0100 + first * 0x0101_0101_0101_0101;
     let numbers = _mm512_set_epi64(
         from(56),
         from(48),
@@ -299,6 +297,7 @@ pub(super) fn places_by_compressing(set: u64, base: u32, room: &mut [u32; BLOCK]
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::{BLOCK, Masks, parity, places};
 
@@ -312,7 +311,7 @@ mod tests {
             })
         });
         (0..=255_u8)
-            .map(|first| std::array::from_fn(|k| first.wrapping_add(k as u8)))
+            .map(|first| std::array::from_fn(|k| first.wrapping_add(u8::try_from(k).unwrap())))
             .chain(mixed)
     }
 

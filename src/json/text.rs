@@ -178,7 +178,10 @@ fn escape(bytes: &[u8]) -> (Meant<'static>, usize) {
 
 fn utf16(bytes: &[u8]) -> (Meant<'static>, usize) {
     let Some(first) = unit(bytes, 2) else {
-        return (Meant::Escaped(char::REPLACEMENT_CHARACTER), bytes.len().min(6));
+        return (
+            Meant::Escaped(char::REPLACEMENT_CHARACTER),
+            bytes.len().min(6),
+        );
     };
     if let Some(sign) = char::from_u32(first.into()) {
         return (Meant::Escaped(sign), 6);

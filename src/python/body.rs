@@ -209,8 +209,8 @@ fn join<'py>(py: Python<'py>, body: &[u8], pieces: &[Piece]) -> PyResult<Bound<'
 pub fn request_field(body: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<String>> {
     let py = body.py();
     let held = Body::new(body)?;
-    let found = held.bytes().and_then(|bytes| {
-        py.detach(|| with_buffers(|buffers| field(bytes, name, buffers)))
-    });
+    let found = held
+        .bytes()
+        .and_then(|bytes| py.detach(|| with_buffers(|buffers| field(bytes, name, buffers))));
     found.map_err(|error| raise(py, error))
 }

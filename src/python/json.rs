@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::names::walk;
+use super::value::length;
 
 /// Deeper values are left to `json.dumps`, which knows how deep is too deep.
 const DEEPEST: usize = 64;
@@ -97,26 +98,45 @@ fn leaf(value: Borrowed<'_, '_, PyAny>) -> Option<usize> {
 /// Characters of a text in quotes.
 fn quoted(text: &Bound<'_, PyString>) -> Option<usize> {
     let escapes = escapes(text.to_str().ok()?.as_bytes());
-    Some(text.len().ok()? + 2 + escapes)
+    Some(length(text) + 2 + escapes)
 }
 
-/// Characters that escapes add to a text. By blocks of a known size, of which a compiler makes a few instructions each.
+/// Characters that escapes add to a text: 64 bytes at once, which a compiler makes a few instructions, then eight, then one.
 fn escapes(bytes: &[u8]) -> usize {
-    let (blocks, rest) = bytes.as_chunks::<64>();
-    let (pieces, rest) = rest.as_chunks::<16>();
-    let mut last = [b' '; 16];
-    last[..rest.len()].copy_from_slice(rest);
-    blocks.iter().map(added).sum::<usize>() + pieces.iter().map(added).sum::<usize>() + added(&last)
+    let (blocks, rest) = bytes.as_chunks();
+    let (words, rest) = rest.as_chunks();
+    let each = |bytes: &[u8]| -> usize { bytes.iter().map(|&byte| added(byte)).sum() };
+    let in_word = |word: &[u8; 8]| first_escaped(*word).map_or(0, |_| each(word));
+    blocks.iter().map(added_to_block).sum::<usize>()
+        + words.iter().map(in_word).sum::<usize>()
+        + each(rest)
 }
 
-#[inline]
-fn added<const N: usize>(block: &[u8; N]) -> usize {
+fn added_to_block(block: &[u8; 64]) -> usize {
     let escaped: u8 = block.iter().map(|&byte| u8::from(is_escaped(byte))).sum();
-    if escaped == 0 {
-        return 0;
+    // Line ends are the control characters of nearly all texts.
+    let is_rare = |byte: u8| byte < b' ' && byte != b'\n';
+    if escaped == 0 || !block.iter().fold(false, |any, &byte| any | is_rare(byte)) {
+        return usize::from(escaped);
     }
-    let wide: u8 = block.iter().map(|&byte| u8::from(is_wide(byte))).sum();
-    usize::from(escaped) + 4 * usize::from(wide)
+    block.iter().map(|&byte| added(byte)).sum()
+}
+
+/// Characters that the escape of a byte adds, if it has one.
+#[inline]
+fn added(byte: u8) -> usize {
+    const ADDED: [u8; 256] = {
+        let (mut added, mut byte) = ([0; 256], 0);
+        while byte < 256 {
+            #[allow(clippy::cast_possible_truncation)]
+            // there is no other way to count in a constant
+            let is = byte as u8;
+            added[byte] = is_escaped(is) as u8 + 4 * is_wide(is) as u8;
+            byte += 1;
+        }
+        added
+    };
+    usize::from(ADDED[usize::from(byte)])
 }
 
 /// Whether the escape of a byte has six characters rather than two: control characters but for `\b \t \n \f \r`.

@@ -188,13 +188,15 @@ impl Memo {
         let same = |known: &Py<PyString>| {
             known.is(text) || text.as_any().eq(known.bind(py)).unwrap_or(false)
         };
-        self.shard(key).get(key, same, |known| weight(known.bind(py)))
+        self.shard(key)
+            .get(key, same, |known| weight(known.bind(py)))
     }
 
     /// The same of a text that was made for the count.
     pub(super) fn get_made(&self, py: Python<'_>, text: &str, key: MemoKey) -> Option<u64> {
         let same = |known: &Py<PyString>| known.bind(py).to_str().is_ok_and(|known| known == text);
-        self.shard(key).get(key, same, |known| weight(known.bind(py)))
+        self.shard(key)
+            .get(key, same, |known| weight(known.bind(py)))
     }
 
     /// Remembers a count.

@@ -53,11 +53,16 @@ const SHORT: usize = 256;
 
 /// Length of a string in code points.
 #[inline]
-fn length(text: &Bound<'_, PyString>) -> usize {
+pub(super) fn length(text: &Bound<'_, PyString>) -> usize {
+    // Read where it stands, unless the wheel is one for all versions, which has to ask.
+    #[cfg(not(feature = "abi3"))]
+    use ffi::PyUnicode_GET_LENGTH as get_length;
+    #[cfg(feature = "abi3")]
+    use ffi::PyUnicode_GetLength as get_length;
     // SAFETY: it is a string, and its length is always at hand.
     // Measured: through the sequence protocol it costs three times as much, for each text of each message.
     #[allow(unsafe_code)]
-    let len = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
+    let len = unsafe { get_length(text.as_ptr()) };
     usize::try_from(len).unwrap_or(0)
 }
 
@@ -422,6 +427,12 @@ impl<'py, 's> Messages<'py, 's> {
     }
 }
 
+/// What is said of a message that is not there any more.
+#[cold]
+fn shorter(_: PyErr) -> Foreign {
+    PyRuntimeError::new_err("the history became shorter while it was read").into()
+}
+
 fn sequence<'py>(messages: &Bound<'py, PyAny>) -> Result<Bound<'py, PyList>, Error> {
     let refused = messages.is_instance_of::<PyString>()
         || messages.is_instance_of::<PyBytes>()
@@ -447,12 +458,11 @@ impl<'py, 's> History for Messages<'py, 's> {
         self.len
     }
 
+    #[inline]
     fn message(&self, index: usize) -> Result<Object<'py, 's>, Foreign> {
         match self.list.get_item(index) {
             Ok(message) => Ok(Object::new(message, self.names)),
-            Err(_) => {
-                Err(PyRuntimeError::new_err("the history became shorter while it was read").into())
-            }
+            Err(error) => Err(shorter(error)),
         }
     }
 

@@ -4,6 +4,7 @@
 use super::{role_named, turn_of};
 use crate::facts::{Family, Links, Role, Tie, Turn};
 use crate::format::Reading;
+use crate::format::glance::is_text_or_null;
 use crate::value::{Key, Lent, Text, Value};
 
 /// The role of a plain message and its characters, its ties into `links`; `None` if it is not plain.
@@ -28,8 +29,8 @@ pub(crate) fn glance<V: Value>(
             }
             Key::ReasoningContent | Key::Reasoning => more += value.chars().unwrap_or(0),
             Key::ToolCallId => {
-                id = value.text();
-                plain = id.is_some() || value.is_null();
+                id = value.text().filter(|id| id.chars() > 0);
+                plain = id.is_some() || is_text_or_null::<V>(value);
             }
             Key::ToolCalls if !value.is_null() => calls = Some(value.keep()),
             // What clones add is for those who read.
@@ -46,7 +47,7 @@ pub(crate) fn glance<V: Value>(
         let known = content.is_some()
             && match role {
                 None | Some(Role::Assistant) => false,
-                Some(Role::Tool) => id.as_ref().is_some_and(|id| id.chars() > 0),
+                Some(Role::Tool) => id.is_some(),
                 Some(_) => true,
             };
         plain && !known
@@ -59,13 +60,11 @@ pub(crate) fn glance<V: Value>(
             if !how.shorten.leaves(content) {
                 return None;
             }
-            let family = if role == Role::Tool {
-                Family::Tool
+            links.results.push(if role == Role::Tool {
+                Tie::new(Family::Tool, id)
             } else {
-                Family::Legacy
-            };
-            let id = id.filter(|id| role == Role::Tool && id.chars() > 0);
-            links.results.push(Tie::new(family, id));
+                Tie::new(Family::Legacy, None)
+            });
         }
         Role::Assistant => {
             content += more;

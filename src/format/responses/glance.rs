@@ -9,6 +9,7 @@ use crate::format::{Reading, chat};
 use crate::value::{Key, Lent, Text, Value};
 
 /// The turn of a plain item and its characters, its tie into `links`; `None` if it is not plain.
+#[inline(never)] // so that the glance of openai-chat stays small enough to be inlined
 pub(super) fn glance<V: Value>(
     item: &V,
     how: Reading,
