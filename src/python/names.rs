@@ -113,7 +113,7 @@ fn key_of<'py>(name: Borrowed<'_, 'py, PyAny>, slots: &mut Slots<'py>) -> Option
 #[inline]
 fn slot(name: Borrowed<'_, '_, PyAny>) -> usize {
     let mixed = (name.as_ptr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as usize % SLOTS & !1
+    ((mixed >> 32) as usize % SLOTS) & !1
 }
 
 /// Compares the text of a key object, and remembers what it is: in front, since the keys of a document come together.
