@@ -182,7 +182,7 @@ fn what_serde_json_refuses_is_refused() {
             Ok(_) => match found {
                 Ok(()) => taken += 1,
                 Err(syntax) => {
-                    assert_eq!(syntax.expected, "each key of an object once", "{json:?}")
+                    assert_eq!(syntax.expected, "each key of an object once", "{json:?}");
                 }
             },
             // Lone surrogates and numbers beyond a double, it refuses.
