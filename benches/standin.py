@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
-
 from pydoc_data.topics import topics
+from typing import Any
 
 Message = dict[str, Any]
 

@@ -25,7 +25,8 @@ from peers import token_count
 from . import money
 from .inputs import FIXED, budget, histories, true_budget
 from .judge import Verdict, counter, judge, prefix_kept
-from .peers import BY_NAME, Backcut, BackcutMessages, Peer
+from .peer import Peer
+from .peers import BY_NAME, Backcut, BackcutMessages
 
 SLOW = 0.05
 """Seconds from which on a call is timed by the processor's time: other work would interrupt it, but not a short one."""
@@ -162,11 +163,15 @@ def timed(peer: Peer, limit: int, cell: Cell, first: float) -> list[tuple[float,
 def loop(kind: type[Peer], talks: Sequence[Sequence[Message]], cell: Cell, tokens: Any) -> dict[str, Any]:
     """An agent at work: a message more at each call, from ten to ``length`` messages more, always to 8,000 tokens.
 
-    Told are the sum of the peer's times, how often it changed what the request before began with, and what that costs.
+    Told are the sum of the peer's times, how often it changed what the request before began with, and what that costs. A call
+    that it refuses is a fault like others.
     """
-    full, coming = tile(talks, cell.length + 10, 0)
-    full += [next(coming) for _ in range(cell.length + 10 - len(full))]
-    window = backcut.context_window(max_tokens=8_000)
+    full = money.talk(talks, cell.length)
+    mean = sum(map(tokens, full)) / len(full)
+    by_messages = max(4, round(8_000 / mean))  # about as many as 8,000 tokens are here
+    options = {"max_turns": by_messages} if kind.unit == "messages" else {"max_tokens": 8_000}
+    window = backcut.context_window(**options)
+    window.trim(full[:10])
     spent = spent_ours = spent_loop = 0.0
     changes = 0
     faults: dict[str, int] = {}
@@ -177,29 +182,26 @@ def loop(kind: type[Peer], talks: Sequence[Sequence[Message]], cell: Cell, token
     for end in range(11, len(full) + 1):
         history = full[:end]
         peer = kind(history)
-        limit = budget(peer, FIXED, tokens)
-        if limit is None:
-            # By messages: about as many as 8,000 tokens are in this history.
-            limit = max(4, round(8_000 / (sum(map(tokens, full)) / len(full))))
-        seconds, answer = once(peer.call(limit))
+        limit = budget(peer, FIXED, tokens) or by_messages
+        call = peer.call(limit)
+        try:
+            seconds, answer = once(call)
+        except Exception as error:
+            faults[f"refused ({type(error).__name__})"] = faults.get(f"refused ({type(error).__name__})", 0) + 1
+            continue
         spent += seconds
         spent_ours += once(lambda h=history: window.trim(h))[0]
         spent_loop += once(lambda h=history: bare_loop(h))[0]
         sent = peer.plain(answer)
-        for fault in judge(history, sent, limit=limit, used=peer.used(answer), tokens=tokens, true_limit=8_000.0).faults:
+        true_limit = sum(map(tokens, history)) * 1.0 if kind.unit == "messages" else 8_000.0
+        for fault in judge(history, sent, limit=limit, used=peer.used(answer), tokens=tokens, true_limit=true_limit).faults:
             faults[fault] = faults.get(fault, 0) + 1
         changes += prefix_kept(before, sent) < len(before)
         bill.request(before, sent)
         before = sent
     gc.enable()
-    return {
-        "total": spent,
-        "ours_total": spent_ours,
-        "loop_total": spent_loop,
-        "changes": changes,
-        "faults": faults,
-        "calls": len(full) - 10,
-    } | bill.as_dict()
+    told = {"total": spent, "ours_total": spent_ours, "loop_total": spent_loop, "changes": changes, "faults": faults}
+    return told | {"calls": len(full) - 10} | bill.as_dict()
 
 
 if __name__ == "__main__":

@@ -32,8 +32,9 @@ def all_of(found: Found) -> dict[str, str]:
 def caption(found: Found) -> list[str]:
     """The machine and the versions, in lines that fit."""
     facts = found["facts"]
-    words = [f"{name} {facts[name]}" for name in facts if name not in ("date", "python", "system", "machine", "backcut", "input", "took")]
-    lines = [f"{facts['date']}, {facts['machine']}, {facts['system']}, Python {facts['python']}, backcut {facts['backcut']}; {facts['input']}."]
+    general = ("date", "machine", "system", "python", "backcut", "input", "took")
+    words = [f"{name} {facts[name]}" for name in facts if name not in general]
+    lines = ["{date}, {machine}, {system}, Python {python}, backcut {backcut}; {input}.".format_map(facts)]
     line = ""
     for word in words:
         if len(line) + len(word) > 120:
@@ -59,12 +60,14 @@ def ratios(found: Found) -> Picture | None:
     def stopped(row: Found) -> float:
         return float(row["timeout"] / ours["seconds"]["median"]) if ours else 1e4
 
-    placed = sorted(((row["per_backcut"]["median"] if "per_backcut" in row else stopped(row), row) for row in rows), key=lambda pair: pair[0])
+    values = (row["per_backcut"]["median"] if "per_backcut" in row else stopped(row) for row in rows)
+    placed = sorted(zip(values, rows, strict=True), key=lambda pair: pair[0])
     left, right, top, step = 330.0, 860.0, 64.0, 24.0
     bottom = top + step * len(placed)
     title = f"Time of one call / backcut's, {length:,} messages to half"
     picture = Picture(900, bottom + 50, title, [_LEGEND, *caption(found)])
-    axis = Log([1.0, *(value for value, _ in placed)], left, right)
+    ends = [row["per_backcut"][end] for row in rows if "per_backcut" in row for end in ("low", "high")]
+    axis = Log([1.0, *(value for value, _ in placed), *ends], left, right)
     for tick in axis.ticks():
         picture.line([(axis(tick), top - 12), (axis(tick), bottom)], "#888888" if tick == 1 else PALE)
         picture.text(axis(tick), bottom + 18, times(tick), anchor="middle", size=11)
@@ -81,14 +84,13 @@ def ratios(found: Found) -> Picture | None:
         colour = OKABE_ITO[0] if wrong else OKABE_ITO[1]
         picture.line([(axis(row["per_backcut"]["low"]), y), (axis(row["per_backcut"]["high"]), y)], colour, 2)
         picture.mark(axis(value), y, colour, "diamond" if wrong else "circle", hollow=wrong)
-        inward = axis(value) > right - 60
-        picture.text(axis(value) + (-12 if inward else 12), y + 4, times(value), size=11, anchor="end" if inward else "start")
+        inward = axis(row["per_backcut"]["high"]) > right - 40
+        beside = axis(row["per_backcut"]["low"]) - 12 if inward else axis(row["per_backcut"]["high"]) + 12
+        picture.text(beside, y + 4, times(value), size=11, anchor="end" if inward else "start")
     return picture
 
 
-_LEGEND = (
-    "Median, and the middle 80 % of rounds. Filled circle: every answer right. Hollow diamond: not every answer. Cross: stopped, so at least this."
-)
+_LEGEND = "Median, and the middle 80 % of rounds. Filled: all answers right. Hollow: not all. Cross: stopped, so at least this."
 
 
 def growth(found: Found) -> Picture | None:
@@ -142,17 +144,18 @@ def cache(found: Found) -> Picture | None:
     widest = max(row["cost"] for row in rows)
     for k, row in enumerate(rows):
         y = top + step * k
-        scale = 430.0 / widest
+        scale = 330.0 / widest
         fresh = row["cost"] - 0.1 * row["cached"]
         picture.text(left - 14, y + 15, row["name"], anchor="end", weight="bold" if row["name"].startswith("backcut") else "normal")
         picture.box(left, y + 3, 0.1 * row["cached"] * scale, step - 7, OKABE_ITO[1])
         picture.box(left + 0.1 * row["cached"] * scale, y + 3, fresh * scale, step - 7, OKABE_ITO[4])
-        told = f"{row['cost'] / rows_base(rows):.2f}, {row['cached'] / row['sent']:.0%} read{'' if row['right'] else ', wrong answers'}"
+        told = f"{row['cost'] / rows_base(rows):.2f}, {row['cached'] / row['sent']:.0%} read, {row['sent'] / row['calls']:,.0f} tokens"
+        told += "" if row["right"] else ", wrong answers"
         picture.text(left + row["cost"] * scale + 8, y + 15, told, size=11)
     return picture
 
 
-_COST = "Blue: read from the cache at 0.1; orange: written to it at 1.25. Relative to backcut's sliding window, and the share of tokens read."
+_COST = "Blue: read from the cache at 0.1; orange: written at 1.25. Beside: cost / backcut's sliding window, share read, tokens a request."
 
 
 def rows_base(rows: list[Found]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from conversations import Message, tile
 
-from .peers import Peer
+from .peer import Peer
 
 LENGTHS = (10, 100, 1_000, 10_000)
 HALF, FIXED, ONE_OVER = "half", "8,000 tokens", "one message over"
@@ -15,12 +15,17 @@ CEILINGS = (HALF, FIXED, ONE_OVER)
 TOKENS = 8_000
 
 
+_made: dict[tuple[int, int], list[list[Message]]] = {}
+
+
 def histories(talks: Sequence[Sequence[Message]], length: int, count: int, tokens: Callable[[Message], int]) -> list[list[Message]]:
     """``count`` histories of about ``length`` messages, whose newest three are no more than a quarter of all but the head.
 
     Short ones often end with one large result: then no answer to half would be right, and it would not be a comparison.
     """
-    found = []
+    if (length, count) in _made:
+        return _made[length, count]
+    found = _made[length, count] = []
     for seed in itertools.count():
         history, _ = tile(talks, length, seed)
         sizes = list(map(tokens, history))

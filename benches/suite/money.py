@@ -36,10 +36,15 @@ class Bill:
         return {"sent": self.sent, "cached": self.cached, "cost": READ * self.cached + WRITE * (self.sent - self.cached)}
 
 
+def talk(talks: Sequence[Sequence[Message]], calls: int) -> list[Message]:
+    """Ten messages, and one for each call."""
+    full, coming = tile(talks, calls + 10, 0)
+    return [*full, *(next(coming) for _ in range(calls + 10 - len(full)))]
+
+
 def steps(talks: Sequence[Sequence[Message]], calls: int, tokens: Callable[[Message], int]) -> list[dict[str, Any]]:
     """The same loop as of every peer, with backcut's ``trim_to``: a sliding window first."""
-    full, coming = tile(talks, calls + 10, 0)
-    full += [next(coming) for _ in range(calls + 10 - len(full))]
+    full = talk(talks, calls)
     rows = []
     for step in (None, *STEPS):
         window = backcut.context_window(max_tokens=8_000, trim_to=step)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import report
 from report import figure
@@ -37,8 +36,9 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 def own_faults(found: Found) -> list[Found]:
     """Rows in which backcut itself is wrong or fails."""
     own = [row for row in found["rows"] if row["peer"].startswith("backcut")]
-    failed = [row | {"faults": [row.get("error") or f"stopped after {row['timeout']:g} s"]} for row in own if "error" in row or "timeout" in row]
-    steps = [row | {"peer": row["name"], "length": row["calls"], "ceiling": FIXED, "faults": ["unsound"]} for row in found["money"] if row["wrong"]]
+    failed = [row | {"faults": [_state(row)]} for row in own if "error" in row or "timeout" in row]
+    unsound = {"ceiling": FIXED, "faults": ["unsound"]}
+    steps = [row | {"peer": row["name"], "length": row["calls"]} | unsound for row in found["money"] if row["wrong"]]
     bodies = [row | {"peer": "backcut, bytes", "ceiling": row["unit"]} for row in found["bodies"] if row["faults"]]
     return [*(row for row in own if row.get("faults")), *failed, *steps, *bodies]
 
@@ -70,8 +70,8 @@ def short(found: Found) -> str:
     said = []
     if slow:
         length = slow[0]["length"]
-        told = f"- **Speed.** At {length:,} messages cut to half, {len(slow)} of {len(peers)} peers take {times(slow[0]['per_backcut']['median'])} "
-        told += f"({slow[0]['peer']}) to {times(slow[-1]['per_backcut']['median'])} ({slow[-1]['peer']}) as long as backcut at the same ceiling"
+        ends = [f"{times(row['per_backcut']['median'])} ({row['peer']})" for row in (slow[0], slow[-1])]
+        told = f"- **Speed.** At {length:,} messages cut to half, {len(slow)} of {len(peers)} peers take {' to '.join(ends)} its time"
         said.append(told + (f"; stopped: {', '.join(stopped)}." if stopped else "."))
     told = "; ".join(f"{row['peer']}, {times(row['per_backcut']['median'])}{_but(row)}" for row in fast)
     said.append(f"- **Who is faster** there: {told or 'nobody'}.")
@@ -94,8 +94,9 @@ def _faster_elsewhere(found: Found) -> str:
     told: dict[str, list[str]] = {}
     for row in rows:
         if row["per_backcut"]["median"] < 1 and not row["peer"].startswith("backcut"):
-            kind = ", unseen texts" if row["kind"] == "cold" else ""
-            told.setdefault(row["peer"], []).append(f"{row['length']:,} {row['ceiling']}{kind} {times(row['per_backcut']['median'])}{_but(row)}")
+            kind = " of unseen texts" if row["kind"] == "cold" else ""
+            where = f"{row['length']:,} messages{kind} to {row['ceiling']}"
+            told.setdefault(row["peer"], []).append(f"{where} {times(row['per_backcut']['median'])}{_but(row)}")
     return "; ".join(f"{peer} ({', '.join(where)})" for peer, where in told.items())
 
 
@@ -165,7 +166,7 @@ def cache(found: Found) -> str:
 def in_bytes(found: Found) -> str:
     lines = [
         [
-            f"{row['length']:,} messages, {row['bytes'] / 1e6:.2f} MB, to half by {'characters' if row['unit'] == 'max_chars' else 'tokens'}",
+            f"{row['length']:,} messages, {row['bytes'] / 1e6:.2f} MB, to half by `{row['unit']}`",
             times(row["per_copy"]["median"]),
             times(row["per_parse"]["median"]),
             f"{row['rate'] / 1e9:.2f} GB/s",
@@ -203,8 +204,9 @@ def everything(found: Found) -> str:
     lines = [
         "# Every row",
         "",
-        "What [the page before](index.md) is taken from. `/ backcut`: time of a call over backcut's at the same ceiling in the same round; by exact tokens, or by",
-        "messages for who counts messages. Median over all rounds. Budget used: tokens of the answer, counted by tiktoken, over the ceiling. `benches/side_by_side.py` wrote this.",
+        "What [the page before](index.md) is taken from; `benches/side_by_side.py` wrote it. `/ backcut`: time of a call over",
+        "backcut's at the same ceiling in the same round, by exact tokens, or by messages for who counts messages; the median of all rounds. Budget used:",
+        "tokens of the answer, counted by tiktoken, over the ceiling.",
         "",
         *(f"- {name}: {value}" for name, value in facts.items()),
         *(f"- {peer.name}: {peer.note}" for peer in BY_NAME.values() if peer.note),

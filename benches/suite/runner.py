@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from .cells import Cell
 from .inputs import CEILINGS, FIXED, HALF, LENGTHS
-from .peers import Peer
+from .peer import Peer
 
 BENCHES = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0

@@ -23,10 +23,11 @@ class Picture:
         for k, line in enumerate(caption):
             self.text(16, height + 16 * (k + 1) - 6, line, size=11, fill="#555555")
 
-    def text(self, x: float, y: float, words: str, *, size: float = 12, anchor: str = "start", weight: str = "normal", fill: str = INK) -> None:
-        self._parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" font-weight="{weight}" fill="{fill}">{escape(words)}</text>'
-        )
+    def text(
+        self, x: float, y: float, words: str, *, size: float = 12, anchor: str = "start", weight: str = "normal", fill: str = INK
+    ) -> None:
+        look = f'font-size="{size:g}" text-anchor="{anchor}" font-weight="{weight}" fill="{fill}"'
+        self._parts.append(f'<text x="{x:.1f}" y="{y:.1f}" {look}>{escape(words)}</text>')
 
     def line(self, points: Sequence[tuple[float, float]], colour: str = INK, width: float = 1.0, dash: str = "") -> None:
         listed = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
