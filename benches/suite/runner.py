@@ -31,7 +31,7 @@ def plan(smoke: bool) -> list[Cell]:
     """What is asked of each peer, short ones first: who is stopped at one length is not asked for a longer one."""
     if smoke:
         return [Cell("warm", 10, HALF, 0.02), Cell("warm", 100, HALF, 0.02), Cell("loop", 12, FIXED)]
-    spent = {10: (0.05, 4), 100: (0.1, 3), 1_000: (0.3, 2), 10_000: (0.4, 1)}
+    spent = {10: (0.03, 4), 100: (0.08, 3), 1_000: (0.3, 2), 10_000: (0.2, 1)}
     cells = [Cell("warm", length, ceiling, *spent[length]) for ceiling in CEILINGS for length in LENGTHS]
     return [*cells, *(Cell("cold", length, HALF, 0.3) for length in (100, 1_000)), Cell("loop", 200, FIXED)]
 
