@@ -67,11 +67,10 @@ def measure(peer: type[Peer], cells: Sequence[Cell], limit: float) -> Iterator[R
 def _process(peer: str, cells: list[Cell], limit: float) -> Iterator[tuple[Row, list[Cell]]]:
     """The rows of one process, each with what is left to do; it ends early where it is stopped or dies."""
     lines: queue.Queue[str] = queue.Queue()
-    path = os.pathsep.join(filter(None, (str(BENCHES), os.environ.get("PYTHONPATH"))))
-    command = [sys.executable, "-m", "suite.cells", peer, json.dumps([asdict(cell) for cell in cells])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(BENCHES), os.environ.get("PYTHONPATH"))))}
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as noise,
-        subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=noise, text=True) as child,
+        subprocess.Popen(_command(peer, cells), env=env, stdout=subprocess.PIPE, stderr=noise, text=True) as child,
     ):
         assert child.stdout is not None
         threading.Thread(target=_forward, args=(child.stdout, lines), daemon=True).start()
@@ -100,6 +99,10 @@ def _process(peer: str, cells: list[Cell], limit: float) -> Iterator[tuple[Row, 
                 patience = PATIENCE
             else:
                 patience = PATIENCE if line.startswith('{"event": "prepare"') else limit * (3 if now.kind == "loop" else 1)
+
+
+def _command(peer: str, cells: list[Cell]) -> list[str]:
+    return [sys.executable, "-m", "suite.cells", peer, json.dumps([asdict(cell) for cell in cells])]
 
 
 def _forward(source: IO[str], lines: queue.Queue[str]) -> None:
