@@ -194,9 +194,7 @@ def found() -> dict[str, Any]:
         "money": [{"name": "backcut, sliding", "wrong": 0} | bill],
         "bodies": [body | {"rate": 1e9, "copy_rate": 2e10}],
         "counts": [{"name": "backcut.count", "length": 100, "per_backcut": spread(1), "per_text": 1.04, "frame": 6.0}],
-        "targets": [
-            {"what": "all", "asked": 2.0, "at_least": False, "unit": "×", "median": 3.0, "more_than": False, "verdict": "falls short"}
-        ],
+        "targets": [target],
     }
 
 
