@@ -121,7 +121,8 @@ def unseen(message: Message) -> Message:
     if fresh["content"]:
         fresh["content"] = f"[{mark}] {fresh['content']}"
     for call in fresh.get("tool_calls") or ():
-        call["function"]["arguments"] = f'{{"step": {mark}, {call["function"]["arguments"].lstrip().removeprefix("{")}'
+        rest = call["function"]["arguments"].lstrip().removeprefix("{").lstrip()
+        call["function"]["arguments"] = f'{{"step": {mark}{", " * (not rest.startswith("}"))}{rest}'
     return fresh
 
 

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="backcut and its peers side by side, each row with whether the answer was right.")
     parser.add_argument("--smoke", action="store_true", help="seconds: does it work at all; needs --into")
     parser.add_argument("--only", nargs="+", metavar="WORD", default=[], help="peers whose name has one of these words")
-    parser.add_argument("--limit", type=float, default=6.0, metavar="S", help="seconds after which one call of a peer is stopped (6)")
+    parser.add_argument("--limit", type=float, default=4.0, metavar="S", help="seconds after which one call of a peer is stopped (4)")
     parser.add_argument("--no-targets", action="store_true", help="leave out run.py and tokens.py")
     parser.add_argument("--machine", default="", metavar="WORDS", help="what kind of machine this is, for the captions")
     parser.add_argument("--into", type=Path, default=ROOT / "docs" / "performance", metavar="FOLDER", help="(docs/performance)")

@@ -20,7 +20,7 @@ if not BENCHES.is_dir():
 sys.path.append(str(BENCHES))
 try:
     import compare
-    from conversations import Message, tile
+    from conversations import Message, tile, unseen
     from standin import generate
     from suite import figures, page, runner
     from suite.cells import Cell
@@ -61,6 +61,14 @@ def test_ids_are_unique(length: int) -> None:
     ids = [call["id"] for message in long for call in message.get("tool_calls") or ()]
     assert len(ids) == len(set(ids))
     assert 0.7 * length <= len(long) <= length
+
+
+@pytest.mark.parametrize("arguments", ["{}", " { }", '{"a": 1}', '{"a":{}}'])
+def test_an_unseen_call_has_arguments_that_can_be_read(arguments: str) -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": arguments}}]}
+    (call,) = unseen(message)["tool_calls"]
+    made = json.loads(call["function"]["arguments"])
+    assert {key: value for key, value in made.items() if key != "step"} == json.loads(arguments)
 
 
 # Is it right? -------------------------------------------------------------------------------------------------------------
@@ -193,7 +201,7 @@ def found() -> dict[str, Any]:
         "rows": rows,
         "money": [{"name": "backcut, sliding", "wrong": 0} | bill],
         "bodies": [body | {"rate": 1e9, "copy_rate": 2e10}],
-        "counts": [{"name": "backcut.count", "length": 100, "per_backcut": spread(1), "per_text": 1.04, "frame": 6.0}],
+        "counts": [{"name": "backcut.count", "length": 100, "per_backcut": spread(1), "per_text": 1.04}],
         "targets": [target],
     }
 

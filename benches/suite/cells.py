@@ -40,7 +40,7 @@ class Cell:
     """``warm``, ``cold`` or ``loop``."""
     length: int
     ceiling: str
-    seconds: float = 1.0
+    spend: float = 1.0
     """To be spent on rounds, for each history."""
     histories: int = 1
 
@@ -84,15 +84,16 @@ def trims(kind: type[Peer], talks: Sequence[Sequence[Message]], cell: Cell, toke
         say("call")
         first, answer = once(peer.call(limit))
         say("prepare")
+        sent = peer.plain(answer)
         told = judge(
             history,
-            peer.plain(answer),
+            sent,
             limit=limit,
             used=peer.used(answer),
             tokens=tokens,
             true_limit=true_budget(history, cell.ceiling, tokens),
         )
-        if kind is Backcut and told.share is not None and told.share > 1:
+        if kind is Backcut and sum(map(tokens, sent)) > limit:
             told.faults.append("over the ceiling by an independent count")
         if total <= limit:
             told.faults = [fault for fault in told.faults if fault != "silent no-op"]
@@ -140,18 +141,18 @@ def timed(peer: Peer, limit: int, cell: Cell, first: float) -> list[tuple[float,
 
     state["again"], state["ours"] = peer, ours.call(our_limit)
     if isinstance(peer, Backcut):  # its texts are known to whoever comes second: it is measured once
-        few = max(20, min(400, int(cell.seconds / (first + 2e-5 * len(plain) * (cell.kind == "cold")))))
+        few = max(20, min(400, int(cell.spend / (first + 2e-5 * len(plain) * (cell.kind == "cold")))))
         both = interleave(few, lambda: bare_loop(state["plain"]), lambda: state["peer"](), before=renew)
         return [(loops, own, own) for loops, own in zip(*both, strict=True)]
     if cell.kind == "warm":
         state["ours"]()
     if first > SLOW and cell.kind == "warm":
         # Too long to take turns with: the others are measured often, before and after.
-        few = max(1, min(5, int(cell.seconds / first)))
+        few = max(1, min(5, int(cell.spend / first)))
         listed = [first, *(once(peer.call(limit))[0] for _ in range(few - 1))]
         loops, our = interleave(15, lambda: bare_loop(plain), state["ours"])
         return [(statistics.median(loops), statistics.median(our), seconds) for seconds in listed]
-    rounds = max(3, min(200, int(cell.seconds / (first + 2e-5 * len(plain) * (6 if cell.kind == "cold" else 1)))))
+    rounds = max(1 if first > 0.5 else 3, min(200, int(cell.spend / (first + 2e-5 * len(plain) * (6 if cell.kind == "cold" else 1)))))
     return list(
         zip(
             *interleave(rounds, lambda: bare_loop(state["plain"]), lambda: state["ours"](), lambda: state["peer"](), before=renew),

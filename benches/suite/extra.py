@@ -70,5 +70,4 @@ def counts(talks: Sequence[Sequence[Message]], lengths: Sequence[int], rounds: i
                 "length": length,
                 "per_backcut": spread([a / b for a, b in zip(own, seconds[0], strict=True)]),
                 "per_text": found[name] / texts,
-                "frame": (found[name] - texts) / len(history),
             }

@@ -144,13 +144,13 @@ def cache(found: Found) -> Picture | None:
     widest = max(row["cost"] for row in rows)
     for k, row in enumerate(rows):
         y = top + step * k
-        scale = 330.0 / widest
+        scale = 300.0 / widest
         fresh = row["cost"] - 0.1 * row["cached"]
         picture.text(left - 14, y + 15, row["name"], anchor="end", weight="bold" if row["name"].startswith("backcut") else "normal")
         picture.box(left, y + 3, 0.1 * row["cached"] * scale, step - 7, OKABE_ITO[1])
         picture.box(left + 0.1 * row["cached"] * scale, y + 3, fresh * scale, step - 7, OKABE_ITO[4])
         told = f"{row['cost'] / rows_base(rows):.2f}, {row['cached'] / row['sent']:.0%} read, {row['sent'] / row['calls']:,.0f} tokens"
-        told += "" if row["right"] else ", wrong answers"
+        told += "" if row["right"] else ", not all right"
         picture.text(left + row["cost"] * scale + 8, y + 15, told, size=11)
     return picture
 

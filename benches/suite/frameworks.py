@@ -77,8 +77,8 @@ class AutogenBuffered(Peer):
         context = self.context(budget)
         return lambda: drive(context.get_messages())
 
-    def stranger(self, own: Any) -> Message:
-        return {"role": "user", "content": str(own.content)}
+    def strange(self, own: Any) -> list[Message]:
+        return [{"role": "user", "content": str(own.content)}]
 
 
 class AutogenHeadAndTail(AutogenBuffered):
@@ -139,8 +139,8 @@ class AgentFramework(Peer):
         listed = list(self.own)
         return lambda: drive(apply_compaction(listed, strategy=strategy, tokenizer=tokenizer))
 
-    def stranger(self, own: Any) -> Message:
-        return {"role": str(own.role), "content": own.text}
+    def strange(self, own: Any) -> list[Message]:
+        return [{"role": str(own.role), "content": own.text}]
 
     def count(self, own: Sequence[Any]) -> int:
         from agent_framework import CharacterEstimatorTokenizer, annotate_message_groups, included_token_count
@@ -168,8 +168,8 @@ class LlamaIndex(Peer):
         memory = ChatMemoryBuffer.from_defaults(chat_history=list(self.own), token_limit=budget, tokenizer_fn=self._encode())
         return memory.get
 
-    def stranger(self, own: Any) -> Message:
-        return {"role": str(own.role.value), "content": own.content, **own.additional_kwargs}
+    def strange(self, own: Any) -> list[Message]:
+        return [{"role": str(own.role.value), "content": own.content, **own.additional_kwargs}]
 
     def count(self, own: Sequence[Any]) -> int:
         return len(self._encode()(" ".join(str(message.content) for message in own)))
@@ -220,8 +220,8 @@ class Haystack(Peer):
 
         return compact
 
-    def stranger(self, own: Any) -> Message:
-        return {"role": own.role.value, "content": own.text}
+    def strange(self, own: Any) -> list[Message]:
+        return [{"role": own.role.value, "content": own.text}]
 
     def count(self, own: Sequence[Any]) -> int:
         return int(self.counter().count(list(own)))
@@ -279,9 +279,9 @@ class PydanticAi(Peer):
 
         return compact
 
-    def stranger(self, own: Any) -> Message:
-        text = "\n".join(str(part.content) for part in own.parts if hasattr(part, "content"))
-        return {"role": "user" if own.kind == "request" else "assistant", "content": text}
+    def strange(self, own: Any) -> list[Message]:
+        roles = {"system-prompt": "system", "user-prompt": "user", "text": "assistant"}  # calls and results stay as they are
+        return [{"role": roles[part.part_kind], "content": str(part.content)} for part in own.parts]
 
     def count(self, own: Sequence[Any]) -> int:
         from pydantic_ai_harness.compaction._shared import estimate_token_count

@@ -49,10 +49,10 @@ def main_rows(found: Found) -> list[Found]:
     return pick(found, kind="warm", length=length, ceiling=HALF)
 
 
-def always_right(found: Found, peer: str) -> bool:
-    """Whether a peer had no fault in any row, and none that failed."""
+def right_rows(found: Found, peer: str) -> tuple[int, int]:
+    """In how many rows of those that it was asked every answer of a peer was right; one that failed or was stopped is not."""
     rows = [row for row in found["rows"] if row["peer"] == peer and "skipped" not in row]
-    return bool(rows) and all(not row.get("faults") and "error" not in row and "timeout" not in row for row in rows)
+    return sum(not row.get("faults") and "error" not in row and "timeout" not in row for row in rows), len(rows)
 
 
 def short(found: Found) -> str:
@@ -65,7 +65,7 @@ def short(found: Found) -> str:
     stopped = [row["peer"] for row in peers if "timeout" in row]
     missing = [f"{row['peer']} ({row['absent']})" for row in found["rows"] if "absent" in row]
     asked = sorted({row["peer"] for row in found["rows"] if "absent" not in row and not row["peer"].startswith("backcut")})
-    right = [peer for peer in asked if always_right(found, peer)]
+    best = sorted((right_rows(found, peer)[0] / right_rows(found, peer)[1], peer) for peer in asked)[::-1][:4]
     wrong = own_faults(found)
     said = []
     if slow:
@@ -77,7 +77,8 @@ def short(found: Found) -> str:
     said.append(f"- **Who is faster** there: {told or 'nobody'}.")
     if faster := _faster_elsewhere(found):
         said.append(f"- **Who is faster elsewhere:** {faster}.")
-    said.append(f"- **Right in every row**, with no row failed: {', '.join(right) or 'none of the peers'}; of {len(asked)} that ran.")
+    told = ", ".join(f"{peer} ({right_rows(found, peer)[0]} of {right_rows(found, peer)[1]} rows)" for _, peer in best)
+    said.append(f"- **Most often right** of {len(asked)} peers that ran: {told}.")
     said.append(f"- **backcut** was {'wrong in ' + str(len(wrong)) + ' rows' if wrong else 'right in every row'}.")
     if missing:
         said.append(f"- Not here: {'; '.join(missing)}.")
@@ -91,13 +92,20 @@ def _but(row: Found) -> str:
 def _faster_elsewhere(found: Found) -> str:
     """Peers that some other warm row shows ahead of backcut."""
     rows = [row for row in found["rows"] if row.get("kind") in ("warm", "cold") and "per_backcut" in row and row not in main_rows(found)]
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[Found]] = {}
     for row in rows:
         if row["per_backcut"]["median"] < 1 and not row["peer"].startswith("backcut"):
-            kind = " of unseen texts" if row["kind"] == "cold" else ""
-            where = f"{row['length']:,} messages{kind} to {row['ceiling']}"
-            told.setdefault(row["peer"], []).append(f"{where} {times(row['per_backcut']['median'])}{_but(row)}")
-    return "; ".join(f"{peer} ({', '.join(where)})" for peer, where in told.items())
+            told.setdefault(row["peer"], []).append(row)
+    return "; ".join(f"{peer} {_where(where)}" for peer, where in told.items())
+
+
+def _where(rows: list[Found]) -> str:
+    """A few rows in few words: all of them stand in the other page."""
+    right = sum(row["right"] == row["of"] for row in rows)
+    best = min(rows, key=lambda row: row["per_backcut"]["median"])
+    kind = " of unseen texts" if best["kind"] == "cold" else ""
+    told = f"{times(best['per_backcut']['median'])} at {best['length']:,} messages{kind} to {best['ceiling']}"
+    return f"in {len(rows)} rows ({told}; right in {right})"
 
 
 def _state(row: Found) -> str:
@@ -127,8 +135,9 @@ def _cells(row: Found) -> list[str]:
 def ratios(found: Found) -> str:
     rows = [*main_rows(found), *(row for row in found["rows"] if "absent" in row)]
     rows = sorted(rows, key=lambda row: (not row["peer"].startswith("backcut"), row.get("per_backcut", {}).get("median", 1e12)))
-    lines = [[row["peer"], BY_NAME[row["peer"]].unit, *_cells(row)] for row in rows]
-    heading = ["at the same ceiling", "counts", "/ backcut", "10–90 %", "/ bare loop", "budget used", "answer"]
+    of = {row["peer"]: right_rows(found, row["peer"]) for row in rows}
+    lines = [[row["peer"], BY_NAME[row["peer"]].unit, *_cells(row), "{} of {}".format(*of[row["peer"]])] for row in rows]
+    heading = ["at the same ceiling", "counts", "/ backcut", "10–90 %", "/ bare loop", "budget used", "answer", "right in all rows"]
     return f"![Time of one call beside backcut's](ratios.svg)\n\n{table(heading, lines, 2)}"
 
 
@@ -176,11 +185,11 @@ def in_bytes(found: Found) -> str:
         for row in found["bodies"]
     ]
     counted = [
-        [f"{row['name']}, {row['length']:,} messages", times(row["per_backcut"]["median"]), f"{row['per_text']:.3f}", f"{row['frame']:.1f}"]
+        [f"{row['name']}, {row['length']:,} messages", times(row["per_backcut"]["median"]), f"{row['per_text']:.3f}"]
         for row in found["counts"]
     ]
     first = table(["`trim_json`", "/ copying the bytes", "/ `json.loads`", "speed", "a copy's speed", "answer"], lines)
-    return first + "\n" + table(["counting all, known texts", "/ `backcut.count`", "of the texts' tokens", "more a message"], counted)
+    return first + "\n" + table(["counting all, known texts", "/ `backcut.count`", "of the texts' tokens"], counted)
 
 
 def targets(found: Found) -> str:

@@ -43,9 +43,9 @@ class Peer:
         """Its own messages of an answer."""
         return answer
 
-    def stranger(self, own: Any) -> Message:
-        """A message that it made or rewrote."""
-        return dict(own)
+    def strange(self, own: Any) -> list[Message]:
+        """What a message stands for that it made or rewrote."""
+        return [dict(own)]
 
     def count(self, own: Sequence[Any]) -> int:
         """By its own measure."""
@@ -55,7 +55,7 @@ class Peer:
         """The request as it would be sent."""
         sent = list(self.history[: self._from])
         for own in self.kept(answer):
-            sent += self._places.get(id(own)) or [self.stranger(own)]
+            sent += self._places.get(id(own)) or self.strange(own)
         return sent
 
     def used(self, answer: Any) -> int:

@@ -69,10 +69,10 @@ class LangChain(Peer):
         options = {"strategy": "last", "start_on": "human", "include_system": True, "allow_partial": False}
         return lambda: trim_messages(own, max_tokens=budget, token_counter=count, **options)
 
-    def stranger(self, own: Any) -> Message:
+    def strange(self, own: Any) -> list[Message]:
         from langchain_core.messages import convert_to_openai_messages
 
-        return convert_to_openai_messages([own])[0]
+        return convert_to_openai_messages([own])
 
     @property
     def count(self) -> Any:  # its own function, not one around it: that is what is timed
@@ -102,7 +102,7 @@ class LangChainTiktoken(LangChain):
 class Summarization(LangChainApproximate):
     package, outside = "langchain", True
     name = "langchain SummarizationMiddleware, cut search"
-    note = "the summary is a fixed text, and is not timed"
+    note = "the summary is a fixed text, and is not timed; the task would live on in it"
 
     def call(self, budget: int) -> Call:
         from langchain.agents.middleware.summarization import SummarizationMiddleware
