@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         (asked.into / f"{name}.svg").write_text(picture, encoding="utf-8")
     page.write(found, asked.into)
     wrong = [f"{row['peer']}, {row['length']} messages, {row['ceiling']}: {', '.join(row['faults'])}" for row in page.own_faults(found)]
-    print("\n".join([page.short(found), *(f"WRONG: {line}" for line in wrong)]))
+    versions = ", ".join(f"{name} {value}" for name, value in found["facts"].items())
+    print("\n".join([versions, "", page.short(found), *(f"WRONG: {line}" for line in wrong)]))
     return int(bool(wrong))
 
 

@@ -80,9 +80,22 @@ def short(found: Found) -> str:
     told = ", ".join(f"{peer} ({right_rows(found, peer)[0]} of {right_rows(found, peer)[1]} rows)" for _, peer in best)
     said.append(f"- **Most often right** of {len(asked)} peers that ran: {told}.")
     said.append(f"- **backcut** was {'wrong in ' + str(len(wrong)) + ' rows' if wrong else 'right in every row'}.")
+    if own := _slowest(found):
+        said.append(f"- **Where backcut is slow,** beside the bare loop: {own}.")
     if missing:
         said.append(f"- Not here: {'; '.join(missing)}.")
     return "\n".join(said) + "\n"
+
+
+def _slowest(found: Found) -> str:
+    """Its own rows that are furthest from the loop, each way of counting once."""
+    rows = [row for row in found["rows"] if row["peer"].startswith("backcut") and "per_loop" in row]
+    worst = {row["peer"]: row for row in sorted(rows, key=lambda row: row["per_loop"]["median"])}
+    told = []
+    for row in worst.values():
+        kind = " of unseen texts" if row["kind"] == "cold" else ""
+        told.append(f"{row['peer']}, {row['length']:,} messages{kind} to {row['ceiling']}, {times(row['per_loop']['median'])}")
+    return "; ".join(told)
 
 
 def _but(row: Found) -> str:
