@@ -118,7 +118,7 @@ def _where(rows: list[Found]) -> str:
     best = min(rows, key=lambda row: row["per_backcut"]["median"])
     kind = " of unseen texts" if best["kind"] == "cold" else ""
     told = f"{times(best['per_backcut']['median'])} at {best['length']:,} messages{kind} to {best['ceiling']}"
-    return f"in {len(rows)} rows ({told}; right in {right})"
+    return f"in {len(rows)} row{'s' * (len(rows) > 1)} ({told}; right in {right})"
 
 
 def _state(row: Found) -> str:
