@@ -229,14 +229,13 @@ class Haystack(Peer):
 
 class PydanticAi(Peer):
     package = "pydantic-ai-harness"
-    name, unit = "pydantic-ai-harness SlidingWindowCompaction", "estimate"
+    name, unit, outside = "pydantic-ai-harness SlidingWindowCompaction", "estimate", True
     note = "keep_tokens is a floor by its own documentation, not a ceiling"
 
     def build(self, messages: Sequence[Message]) -> Iterator[tuple[Any, list[Message]]]:
         from pydantic_ai.messages import (
             ModelRequest,
             ModelResponse,
-            SystemPromptPart,
             TextPart,
             ToolCallPart,
             ToolReturnPart,
@@ -244,7 +243,7 @@ class PydanticAi(Peer):
         )
 
         names = names_of(messages)
-        for batch in self._requests(messages):
+        for batch in batches(messages):
             if batch[0]["role"] == "assistant":
                 parts: list[Any] = [TextPart(batch[0]["content"])] if batch[0]["content"] else []
                 yield ModelResponse(parts + [ToolCallPart(name, text, given) for given, name, text in calls_of(batch[0])]), batch
@@ -254,16 +253,8 @@ class PydanticAi(Peer):
                 if one["role"] == "tool":
                     parts.append(ToolReturnPart(names.get(one["tool_call_id"], ""), one["content"], one["tool_call_id"]))
                 else:
-                    parts.append((SystemPromptPart if one["role"] == "system" else UserPromptPart)(one["content"]))
+                    parts.append(UserPromptPart(one["content"]))
             yield ModelRequest(parts), batch
-
-    @staticmethod
-    def _requests(messages: Sequence[Message]) -> Iterator[list[Message]]:
-        """The system prompt and the first user turn are one request, and so are the results of a turn."""
-        joined = 2 if len(messages) > 1 and messages[0]["role"] == "system" and messages[1]["role"] == "user" else 0
-        if joined:
-            yield list(messages[:2])
-        yield from batches(messages[joined:])
 
     def call(self, budget: int) -> Call:
         from pydantic_ai.models.test import TestModel
@@ -280,7 +271,7 @@ class PydanticAi(Peer):
         return compact
 
     def strange(self, own: Any) -> list[Message]:
-        roles = {"system-prompt": "system", "user-prompt": "user", "text": "assistant"}  # calls and results stay as they are
+        roles = {"user-prompt": "user", "text": "assistant"}  # calls and results stay as they are
         return [{"role": roles[part.part_kind], "content": str(part.content)} for part in own.parts]
 
     def count(self, own: Sequence[Any]) -> int:

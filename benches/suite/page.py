@@ -214,9 +214,10 @@ def targets(found: Found) -> str:
         if row.get("median") is None:
             lines.append([row["what"], "–", "–", row["verdict"]])
             continue
-        asked = f"{'≥' if row['at_least'] else '≤'} {row['asked']:,g}{'' if row['unit'] == '×' else ' ' + row['unit']}"
+        unit = "×" if row.get("relative") else row["unit"]  # of counting, most is asked as times of tiktoken
+        asked = f"{'≥' if row['at_least'] else '≤'} {row['asked']:,g}{' ' * (unit != '×')}{unit}"
         mark = row["verdict"].replace("falls short", "**short**")
-        lines.append([row["what"], asked, f"{'> ' * row['more_than']}{figure(row['median'], row['unit'])}", mark])
+        lines.append([row["what"], asked, f"{'> ' * row['more_than']}{figure(row['median'], unit)}", mark])
     return table(["what", "asked", "measured", ""], lines)
 
 
