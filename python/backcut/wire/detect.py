@@ -60,7 +60,10 @@ def shape(message: Any) -> str | None:
 
 
 def part_shapes(message: Any, most: int | None = None) -> Iterator[str]:
-    """The formats that its parts, or the first ``most`` of them, belong to. Chat Completions tells by its calls and results, whatever stands beside them."""
+    """The formats that its parts, or the first ``most`` of them, belong to.
+
+    Chat Completions tells by its calls and results, whatever stands beside them.
+    """
     if text_in(message, "role") in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
         return
     content = get(message, "content")
