@@ -1,7 +1,8 @@
 """Two runs of ``side_by_side.py``: ``python benches/compare.py BEFORE.json AFTER.json``.
 
 Compared are ratios, never times: of the peers' rows those to the bare loop. A change counts where the middle 80 % of both runs lie
-apart, and by half as much again where there were less than five rounds. The exit code is 1 when an answer of backcut is wrong that was right before.
+apart, and by half as much again where there were less than five rounds. The exit code is 1 when an answer of backcut is wrong that
+was right before.
 """
 
 from __future__ import annotations
