@@ -333,8 +333,9 @@ class Run:
         if self._each is not None:
             for at, report in lines.reports:
                 self._each(self._lines + at + 1, report)
-        if lines.errors and self._on_error == "raise":
-            at, error = lines.errors[0]
+        ends = chunk.data.count(b"\n")
+        if lines.errors and (self._on_error == "raise" or not isinstance(lines.errors[-1][1], BackcutError) or lines.lines < ends):
+            at, error = lines.errors[-1]  # what a caller's own code raised is nothing of the line's: the engine stopped there
             rest = chunk.data.split(b"\n", at)[-1]
             self._fail(self._lines + at + 1, error, rest.partition(b"\n")[0], self._offset + len(chunk.data) - len(rest))
         self.errors += len(lines.errors)
@@ -342,7 +343,7 @@ class Run:
         self._write(self._pack.add(lines.output, made.packed))
         self.done = chunk.done
         self._offset += len(chunk.data)
-        self._lines += chunk.data.count(b"\n")
+        self._lines += ends
         self._unended = not chunk.data.endswith(b"\n")
         self.conversations += lines.conversations
         for name in _SUMS:
