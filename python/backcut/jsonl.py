@@ -288,6 +288,8 @@ class Run:
     Attributes:
         reports: whether ``each`` is told of the chunks that are made from now on.
         done: bytes of the source that have been dealt with, as they are stored.
+        offset: the same, unpacked and without the mark.
+        lines: ends of lines among them.
         conversations: lines that have been trimmed.
         errors: lines that could not be.
     """
@@ -310,7 +312,7 @@ class Run:
         self._fail = fail
         self._each = each
         self.reports = each is not None
-        self.done = self._offset = self._lines = self._unended = self.conversations = self.errors = 0
+        self.done = self.offset = self.lines = self._unended = self.conversations = self.errors = 0
         self._sums = dict.fromkeys(_SUMS, 0)
         self._first_errors: list[tuple[int, Exception]] = []
 
@@ -332,18 +334,18 @@ class Run:
         lines = made.lines
         if self._each is not None:
             for at, report in lines.reports:
-                self._each(self._lines + at + 1, report)
+                self._each(self.lines + at + 1, report)
         ends = chunk.data.count(b"\n")
         if lines.errors and (self._on_error == "raise" or not isinstance(lines.errors[-1][1], BackcutError) or lines.lines < ends):
             at, error = lines.errors[-1]  # what a caller's own code raised is nothing of the line's: the engine stopped there
             rest = chunk.data.split(b"\n", at)[-1]
-            self._fail(self._lines + at + 1, error, rest.partition(b"\n")[0], self._offset + len(chunk.data) - len(rest))
+            self._fail(self.lines + at + 1, error, rest.partition(b"\n")[0], self.offset + len(chunk.data) - len(rest))
         self.errors += len(lines.errors)
-        self._first_errors += [(self._lines + at + 1, error) for at, error in lines.errors[: _KEPT - len(self._first_errors)]]
+        self._first_errors += [(self.lines + at + 1, error) for at, error in lines.errors[: _KEPT - len(self._first_errors)]]
         self._write(self._pack.add(lines.output, made.packed))
         self.done = chunk.done
-        self._offset += len(chunk.data)
-        self._lines += ends
+        self.offset += len(chunk.data)
+        self.lines += ends
         self._unended = not chunk.data.endswith(b"\n")
         self.conversations += lines.conversations
         for name in _SUMS:
@@ -355,7 +357,7 @@ class Run:
         counted = window.max_tokens is not None or window.tokenizer is not None or window.model is not None
         sums: dict[str, Any] = self._sums if counted else {**self._sums, "tokens_before": None, "tokens_after": None}
         return JsonlSummary(
-            lines=self._lines + self._unended,
+            lines=self.lines + self._unended,
             conversations=self.conversations,
             **sums,
             errors=self.errors,
