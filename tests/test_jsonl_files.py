@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import zlib
 from importlib import import_module
 from pathlib import Path
@@ -96,6 +97,33 @@ def test_zstd(tmp_path: Path, zstd: Any) -> None:
     source.write_bytes(compress(b""))
     backcut.trim_jsonl(source, again, WINDOW)
     assert again.read_bytes() == b""
+
+
+def test_zstd_with_frames_to_skip(zstd: Any) -> None:
+    skipped = b"\x5a\x2a\x4d\x18\x05\0\0\0hello"
+    frames = zstd.compress(MIXED[:5000]), zstd.compress(MIXED[5000:])
+    for packed, expected in ((skipped.join([b"", *frames, b""]), EXPECTED), (skipped * 2, b"")):
+        out = io.BytesIO()
+        backcut.trim_jsonl(io.BytesIO(packed), out, WINDOW)
+        assert out.getvalue() == expected
+    for size in range(4, len(skipped)):
+        with pytest.raises(OSError, match="damaged zstd data"):
+            backcut.trim_jsonl(io.BytesIO(skipped[:size]), io.BytesIO(), WINDOW)
+
+
+def test_zstd_that_unpacks_to_very_much(zstd: Any) -> None:
+    stream = io.BytesIO(zstd.compress(bytes(1 << 28)))
+    reader = packing.unpacked(stream, stream.getvalue()[: packing.LOOK])
+    assert reader.read(100) == bytes(100)
+    tracemalloc.start()
+    try:
+        size = 100
+        while block := reader.read(1 << 20):
+            size += len(block)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+    assert size == 1 << 28
 
 
 def test_nothing_that_knows_zstd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
