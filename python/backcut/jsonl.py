@@ -130,8 +130,9 @@ def trim_jsonl(
         source: a path, a binary file object, or ``"-"`` for standard input. What is packed with gzip or zstd is unpacked,
             whatever it is called.
         target: a path, a binary file object, or ``"-"`` for standard output. A path that ends in ``.gz`` or ``.zst`` is packed. A
-            file appears whole or not at all, and may be the source itself; what is there keeps its permissions, a link stays a
-            link. File objects, standard output, devices and named pipes are written to as it goes, and not closed if given open.
+            file appears whole or not at all, and may be the source itself; what is there keeps its permissions, and its owner where
+            that is allowed, a symbolic link stays a link, hard links keep the old content. File objects, standard output, devices
+            and named pipes are written to as it goes, and not closed if given open.
         window: what trims. Its ``on_report`` is called for each conversation, in order, in the caller's thread.
         key: name of the field that holds the messages; where providers have them if ``None``.
         workers: threads that trim; as many as the process may use cores if ``None``. With 1 all is done in the caller's own.

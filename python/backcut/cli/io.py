@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NoReturn, Self
 
-from ..files import Replacement, is_replaceable, is_standard_output, open_source
+from ..files import Replacement, Straight, is_replaceable, is_standard_output, open_source
 from ..files import Source as Stored
 from ..jsonl import MARK
 from ..packing import packer
@@ -340,7 +340,7 @@ class Output:
 
         assert self._held is not None
         self._held.seek(0)
-        shutil.copyfileobj(self._held, stream)
+        shutil.copyfileobj(self._held, Straight(stream))
 
     def _print(self) -> None:
         if sys.stdout is None:
