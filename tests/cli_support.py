@@ -32,6 +32,7 @@ CALLS: list[dict[str, Any]] = [
 ]
 NOTICE = {"role": "system", "content": "[…previous history omitted to fit the window…]"}
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only")
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may")
 not_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything")
 
 

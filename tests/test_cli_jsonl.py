@@ -6,11 +6,14 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import backcut
 from backcut import jsonl
+from backcut.cli import io as io_
+from backcut.cli.trim import _Trim
 from cli_support import CALLS, HISTORY, Put, Run, lines
 
 pytest_plugins = ["cli_fixtures"]
@@ -144,6 +147,55 @@ def test_what_the_readers_of_objects_would_let_pass(run: Run, put: Put) -> None:
     assert (code, out) == (2, "")
     assert ":2:" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("bad", ["[{]\n" * 2, '["a\n' * 2, "{\n[{]\n", "[\n\n]\n]\n", "{\n" + '{"a": 1,\n' * 2, "[\n" * 600, "\x0c\n" * 2])
+@pytest.mark.parametrize("on_error", ["raise", "skip", "keep"])
+def test_no_more_is_held_than_tells_that_there_are_lines(
+    run: Run, put: Put, monkeypatch: pytest.MonkeyPatch, bad: str, on_error: str
+) -> None:
+    seen: list[int] = []
+    whole = _Trim._one
+
+    def one(self: _Trim, body: bytes, *how: Any) -> Any:
+        seen.append(len(body))
+        return whole(self, body, *how)
+
+    monkeypatch.setattr(_Trim, "_one", one)
+    monkeypatch.setattr(jsonl, "CHUNK", 64)
+    good = lines(*[HISTORY] * 50)
+    path = put("\n" * 200 + bad + good)
+    code, out, err = run(*HOW, "--on-error", on_error, path)
+    assert max(seen, default=0) < 3 * len(bad) + 2000
+    if on_error == "raise":
+        assert (code, out) == (2, "")
+        assert err.startswith(f"backcut: error: {path}:")
+        assert "too early" not in err
+    else:
+        kept = ("\n" * 200 + bad) if on_error == "keep" else "\n" * (200 + bad.count("\n\n"))
+        assert (code, out) == (0, kept + lines(*[SHORT] * 50))
+
+
+@pytest.mark.parametrize("command", ["count", "check", "repair", "explain"])
+def test_what_is_no_document_is_not_read_to_its_end(run: Run, put: Put, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setattr("backcut.cli.io._READABLE", 100)
+    monkeypatch.setattr("backcut.cli.io._BLOCK", 64)
+    read: list[int] = []
+    joined = io_._joined
+
+    def counted(first: tuple[str, int], rest: list[tuple[str, int]]) -> tuple[str, int]:
+        read.append(len(rest))
+        return joined(first, rest)
+
+    monkeypatch.setattr(io_, "_joined", counted)
+    for bad, place in (("{\n[{]\n", "2:1"), ("[]\n]\n", "2:1"), ('{"messages":\n[]}\n', "3:1")):
+        path = put(bad + lines(*[HISTORY] * 50))
+        code, out, err = run(command, path)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"backcut: error: {path}:{place}: not JSON")
+        assert max(read, default=0) < 4
+    path = put(json.dumps(HISTORY, indent=1))
+    assert run(command, path)[0] == 0
 
 
 def test_workers(run: Run, put: Put) -> None:

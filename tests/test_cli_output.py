@@ -244,6 +244,18 @@ def test_a_pipe_by_its_descriptor(put: Put) -> None:
         assert json.loads(stream.read()) == HISTORY
 
 
+@posix
+def test_a_full_pipe_that_does_not_wait_loses_nothing_silently(put: Put) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    path = put(lines(*[HISTORY] * 4000))
+    done = subprocess.run([sys.executable, "-u", "-m", "backcut", "trim", path], stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    os.close(reader)
+    os.close(writer)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"backcut: error: standard output: cannot be written: ")
+
+
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
 def test_a_name_that_no_file_can_have(run: Run, put: Put, name: str) -> None:
     for arguments in (["trim", put(HISTORY), "-o", name], ["trim", name]):

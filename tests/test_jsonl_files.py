@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import zlib
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +22,7 @@ import pytest
 import backcut
 from backcut import jsonl, packing
 from backcut.files import Replacement
-from cli_support import posix
+from cli_support import as_root, posix
 from test_jsonl import MARK, MIXED, WINDOW, simply
 
 EXPECTED = simply(MIXED)
@@ -98,6 +99,33 @@ def test_zstd(tmp_path: Path, zstd: Any) -> None:
     assert again.read_bytes() == b""
 
 
+def test_zstd_with_frames_to_skip(zstd: Any) -> None:
+    skipped = b"\x5a\x2a\x4d\x18\x05\0\0\0hello"
+    frames = zstd.compress(MIXED[:5000]), zstd.compress(MIXED[5000:])
+    for packed, expected in ((skipped.join([b"", *frames, b""]), EXPECTED), (skipped * 2, b"")):
+        out = io.BytesIO()
+        backcut.trim_jsonl(io.BytesIO(packed), out, WINDOW)
+        assert out.getvalue() == expected
+    for size in range(4, len(skipped)):
+        with pytest.raises(OSError, match="damaged zstd data"):
+            backcut.trim_jsonl(io.BytesIO(skipped[:size]), io.BytesIO(), WINDOW)
+
+
+def test_zstd_that_unpacks_to_very_much(zstd: Any) -> None:
+    stream = io.BytesIO(zstd.compress(bytes(1 << 28)))
+    reader = packing.unpacked(stream, stream.getvalue()[: packing.LOOK])
+    assert reader.read(100) == bytes(100)
+    tracemalloc.start()
+    try:
+        size = 100
+        while block := reader.read(1 << 20):
+            size += len(block)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+    assert size == 1 << 28
+
+
 def test_nothing_that_knows_zstd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(name: str) -> Any:
         raise ImportError(name)
@@ -153,6 +181,36 @@ def test_raw_file_objects(tmp_path: Path) -> None:
     assert (seen[-1].done, seen[-1].total) == (len(MIXED), len(MIXED))
 
 
+@pytest.mark.parametrize("taken", [None, 0])
+def test_a_target_that_does_not_wait(taken: int | None) -> None:
+    class Full(io.RawIOBase):
+        room = 100
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any, /) -> Any:
+            some = min(len(data), self.room)
+            self.room -= some
+            return some or taken
+
+    with pytest.raises(BlockingIOError):
+        backcut.trim_jsonl(io.BytesIO(MIXED), Full(), WINDOW)
+
+
+def test_a_target_that_does_not_say_takes_all() -> None:
+    class Silent:
+        def __init__(self) -> None:
+            self.written = b""
+
+        def write(self, data: Any, /) -> None:
+            self.written += data
+
+    silent = Silent()
+    backcut.trim_jsonl(io.BytesIO(MIXED), silent, WINDOW)
+    assert silent.written == EXPECTED
+
+
 def test_a_source_that_does_not_wait() -> None:
     class Impatient(io.RawIOBase):
         def read(self, size: int = -1, /) -> Any:
@@ -184,6 +242,55 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert real.read_bytes() == EXPECTED
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+@as_root
+def test_owner_and_group_stay(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.touch()
+    os.chown(target, 1234, 2345)
+    target.chmod(0o6750)
+    backcut.trim_jsonl(io.BytesIO(MIXED), target, WINDOW)
+    status = target.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, 0o6750)
+    assert target.read_bytes() == EXPECTED
+
+
+@as_root
+def test_another_owner_gets_no_special_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    target = tmp_path / "out"
+    target.touch()
+    os.chown(target, 1234, 2345)
+    target.chmod(0o6755)
+    monkeypatch.setattr(os, "chown", refuse)
+    backcut.trim_jsonl(io.BytesIO(MIXED), target, WINDOW)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o755
+
+
+@posix
+def test_nobody_else_may_read_what_is_not_there_yet(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.touch()
+    target.chmod(0o664)
+    modes: list[int] = []
+    window = backcut.context_window(
+        max_turns=3, on_report=lambda _: modes.extend(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(".*.tmp"))
+    )
+    backcut.trim_jsonl(io.BytesIO(MIXED), target, window)
+    assert set(modes) == {0o600}
+    assert stat.S_IMODE(target.stat().st_mode) == 0o664
+
+
+@posix
+def test_another_name_of_the_target_keeps_what_was_there(tmp_path: Path) -> None:
+    target, other = tmp_path / "out", tmp_path / "other"
+    target.write_bytes(b"old")
+    os.link(target, other)
+    backcut.trim_jsonl(io.BytesIO(MIXED), target, WINDOW)
+    assert (target.read_bytes(), other.read_bytes()) == (EXPECTED, b"old")
 
 
 def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "Into",
     "Replacement",
     "Source",
+    "Straight",
     "Target",
     "is_replaceable",
     "is_standard_output",
@@ -179,7 +180,8 @@ class Replacement:
     """A file that appears whole or not at all: it is written beside its place, then put there.
 
     Args:
-        path: its place. A link stays a link: the file that it points to is replaced. What is there keeps its permission bits.
+        path: its place. A link stays a link: the file that it points to is replaced. What is there keeps its permission bits, and its
+            owner and group where that is allowed. Other names of the same file (hard links) keep what was there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -187,17 +189,18 @@ class Replacement:
 
         self.path = Path(os.path.realpath(path))
         self._beside = self.path.with_name(f".{self.path.name[:60]}.{secrets.token_hex(4)}.tmp")
-        self._mode: int | None = None
+        self._old: os.stat_result | None = None
         self._stream: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         """Opens the file beside the place."""
         with suppress(FileNotFoundError):
-            self._mode = stat.S_IMODE(self.path.stat().st_mode)
+            self._old = self.path.stat()
         # Never open to more people than the target, not even for a moment; a new file gets what the umask leaves.
+        mode = 0o666 if self._old is None else self._old.st_mode & 0o600
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
-            self._stream = open(os.open(self._beside, flags, 0o666 if self._mode is None else self._mode & 0o666), "wb")  # noqa: PTH123
+            self._stream = open(os.open(self._beside, flags, mode), "wb")  # noqa: PTH123
         except BaseException:
             self._forget()
             raise
@@ -226,13 +229,24 @@ class Replacement:
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
-        if self._mode is not None:
-            self._beside.chmod(self._mode)
+        if self._old is not None:
+            self._beside.chmod(self._owned(self._old))
         self._beside.replace(self.path)
         self._stream = None
 
+    def _owned(self, old: os.stat_result) -> int:
+        """Gives the file to the owner and the group of the old one, as far as that is allowed, and says which mode it may have then."""
+        if hasattr(os, "chown"):
+            for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
+                with suppress(OSError):
+                    os.chown(self._beside, owner, group)
+        new = self._beside.stat()
+        same = (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid)
+        # What runs with the rights of its owner must not come to run with those of another.
+        return stat.S_IMODE(old.st_mode) & (0o7777 if same else 0o1777)
 
-class _Straight:
+
+class Straight:
     """A stream that is written to as it goes: a file object of the caller's, standard output, a device, a named pipe."""
 
     def __init__(self, stream: Any, *, close: bool = False) -> None:
@@ -250,8 +264,10 @@ class _Straight:
         rest = memoryview(data)
         while rest:
             taken = self._stream.write(rest)
-            if taken is None:  # some file objects do not say
+            if taken is None and not isinstance(self._stream, io.RawIOBase):  # some file objects do not say
                 return
+            if not taken or taken < 0:
+                raise BlockingIOError("the target does not wait, and takes no bytes now")
             rest = rest[taken:]
 
     def commit(self) -> None:
@@ -271,14 +287,14 @@ def open_target(file: Into) -> Target:
             file.write(b"")
         except TypeError:
             raise OptionError("target", file, 'must take bytes: open it with "wb"') from None
-        return _Straight(file)
+        return Straight(file)
     path = Path(_path("target", file))
     if is_standard_output(file):
         if sys.stdout is None:
             raise OSError("standard output is closed")
         sys.stdout.flush()
-        return _Straight(sys.stdout.buffer)
-    return Replacement(path) if is_replaceable(path) else _Straight(path.open("wb"), close=True)
+        return Straight(sys.stdout.buffer)
+    return Replacement(path) if is_replaceable(path) else Straight(path.open("wb"), close=True)
 
 
 def is_replaceable(path: Path) -> bool:

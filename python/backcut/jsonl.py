@@ -130,8 +130,9 @@ def trim_jsonl(
         source: a path, a binary file object, or ``"-"`` for standard input. What is packed with gzip or zstd is unpacked,
             whatever it is called.
         target: a path, a binary file object, or ``"-"`` for standard output. A path that ends in ``.gz`` or ``.zst`` is packed. A
-            file appears whole or not at all, and may be the source itself; what is there keeps its permissions, a link stays a
-            link. File objects, standard output, devices and named pipes are written to as it goes, and not closed if given open.
+            file appears whole or not at all, and may be the source itself; what is there keeps its permissions, and its owner where
+            that is allowed, a symbolic link stays a link, hard links keep the old content. File objects, standard output, devices
+            and named pipes are written to as it goes, and not closed if given open.
         window: what trims. Its ``on_report`` is called for each conversation, in order, in the caller's thread.
         key: name of the field that holds the messages; where providers have them if ``None``.
         workers: threads that trim; as many as the process may use cores if ``None``. With 1 all is done in the caller's own.
@@ -288,6 +289,8 @@ class Run:
     Attributes:
         reports: whether ``each`` is told of the chunks that are made from now on.
         done: bytes of the source that have been dealt with, as they are stored.
+        offset: the same, unpacked and without the mark.
+        lines: ends of lines among them.
         conversations: lines that have been trimmed.
         errors: lines that could not be.
     """
@@ -310,7 +313,7 @@ class Run:
         self._fail = fail
         self._each = each
         self.reports = each is not None
-        self.done = self._offset = self._lines = self._unended = self.conversations = self.errors = 0
+        self.done = self.offset = self.lines = self._unended = self.conversations = self.errors = 0
         self._sums = dict.fromkeys(_SUMS, 0)
         self._first_errors: list[tuple[int, Exception]] = []
 
@@ -332,17 +335,18 @@ class Run:
         lines = made.lines
         if self._each is not None:
             for at, report in lines.reports:
-                self._each(self._lines + at + 1, report)
-        if lines.errors and self._on_error == "raise":
-            at, error = lines.errors[0]
+                self._each(self.lines + at + 1, report)
+        ends = chunk.data.count(b"\n")
+        if lines.errors and (self._on_error == "raise" or not isinstance(lines.errors[-1][1], BackcutError) or lines.lines < ends):
+            at, error = lines.errors[-1]  # what a caller's own code raised is nothing of the line's: the engine stopped there
             rest = chunk.data.split(b"\n", at)[-1]
-            self._fail(self._lines + at + 1, error, rest.partition(b"\n")[0], self._offset + len(chunk.data) - len(rest))
+            self._fail(self.lines + at + 1, error, rest.partition(b"\n")[0], self.offset + len(chunk.data) - len(rest))
         self.errors += len(lines.errors)
-        self._first_errors += [(self._lines + at + 1, error) for at, error in lines.errors[: _KEPT - len(self._first_errors)]]
+        self._first_errors += [(self.lines + at + 1, error) for at, error in lines.errors[: _KEPT - len(self._first_errors)]]
         self._write(self._pack.add(lines.output, made.packed))
         self.done = chunk.done
-        self._offset += len(chunk.data)
-        self._lines += chunk.data.count(b"\n")
+        self.offset += len(chunk.data)
+        self.lines += ends
         self._unended = not chunk.data.endswith(b"\n")
         self.conversations += lines.conversations
         for name in _SUMS:
@@ -354,7 +358,7 @@ class Run:
         counted = window.max_tokens is not None or window.tokenizer is not None or window.model is not None
         sums: dict[str, Any] = self._sums if counted else {**self._sums, "tokens_before": None, "tokens_after": None}
         return JsonlSummary(
-            lines=self._lines + self._unended,
+            lines=self.lines + self._unended,
             conversations=self.conversations,
             **sums,
             errors=self.errors,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from importlib import import_module
 from typing import Any, Protocol
@@ -10,11 +11,12 @@ __all__ = ["Packer", "Reader", "packer", "unpacked"]
 
 _ENDS = {".gz": "gzip", ".zst": "zstd"}
 _BEGINS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_BEGINS |= {bytes([low]) + b"\x2a\x4d\x18": "zstd" for low in range(0x50, 0x60)}  # a frame to skip, in front of the others
 LOOK = 4
 """How many first bytes tell what is packed."""
 
-_BLOCK = 1 << 16
-"""Packed bytes that are read at once, where this module reads them."""
+_BLOCK = 1 << 9
+"""Packed bytes that the package zstandard unpacks at once: four may become 128 KiB, and it knows no other bound."""
 
 
 class Reader(Protocol):
@@ -134,20 +136,19 @@ class _Frames:
         self._make = module.ZstdDecompressor().decompressobj
         self._frame: Any = None
         self._rest = b""
-        self._ready = b""
+        self._ready = io.BytesIO()
 
     def read(self, size: int) -> bytes:
-        while not self._ready:
+        while not (given := self._ready.read(size)):
             block = self._rest or self._stream.read(_BLOCK)
             if not block:
                 if self._frame is not None:
                     raise EOFError("the file ended within a frame")
                 return b""
             frame = self._frame or self._make()
-            self._ready = frame.decompress(block)
+            self._ready = io.BytesIO(frame.decompress(block))
             self._rest = frame.unused_data
             self._frame = None if frame.eof else frame
-        given, self._ready = self._ready[:size], self._ready[size:]
         return given
 
 

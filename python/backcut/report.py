@@ -155,7 +155,7 @@ class Lines(NamedTuple):
     tokens_after: int
     """Tokens of all requests as they are sent; 0 where the window does not count tokens."""
     errors: list[tuple[int, Exception]]
-    """What was wrong with a line, by the line's number from 0."""
+    """What was wrong with a line, by the line's number from 0. What a caller's own code raised is the last, and nothing is behind it."""
     reports: list[tuple[int, TrimReport]]
     """The report of each body by the line's number; none unless they were asked for."""
 

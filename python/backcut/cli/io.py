@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NoReturn, Self
 
-from ..files import Replacement, is_replaceable, is_standard_output, open_source
+from ..files import Replacement, Straight, is_replaceable, is_standard_output, open_source
 from ..files import Source as Stored
 from ..jsonl import MARK
 from ..packing import packer
@@ -108,7 +108,7 @@ class Source:
         try:
             conversation = self._conversation(first)
         except json.JSONDecodeError as error:
-            yield self._document(first, list(chunks), error)
+            yield self._document(first, chunks, error)
             return
         except SingleError:
             if not self._log:
@@ -173,7 +173,9 @@ class Source:
             try:
                 conversation = self._conversation((self._decoded(raw, offset), line))
             except json.JSONDecodeError as wrong:
-                self._fail(wrong, line)
+                # An end that comes too early is none where fault was found before it, and no more was read.
+                if not (isinstance(error, JsonError) and error.offset < len(raw) and _is_at_end(wrong)):
+                    self._fail(wrong, line)
             except CommandError:
                 if isinstance(error, FormatError) and error.index is None:
                     raise
@@ -185,31 +187,48 @@ class Source:
         with blamed(f"{self.name}:{line}") if conversation is None else conversation.blamed():
             raise error
 
-    def entries(self, raw: bytes, line: int) -> Conversation | None:
-        """The one conversation of a log whose lines are its messages; ``None`` where the input is no such log.
+    def is_entry(self, line: bytes) -> bool:
+        """Whether a line is a message, or an entry of a log."""
+        try:
+            self._conversation((self._decoded(line, 0), 1))
+        except SingleError:
+            return True
+        return False
+
+    def entries(self, raw: bytes, line: int) -> Conversation:
+        """The one conversation of a log whose lines are its messages.
 
         Args:
-            raw: the input.
-            line: where its first message stands.
+            raw: the log.
+            line: its first line in the input.
         """
-        text = self._decoded(raw, 0)
-        first = text.lstrip("\n\r\t ").partition("\n")[0]
-        try:
-            self._conversation((first, line))
-        except SingleError:
-            return self._entries((text, 1), [])
-        return None
+        return self._entries((self._decoded(raw, 0), line), [])
 
     def _conversation(self, chunk: tuple[str, int]) -> Conversation:
         return Conversation(chunk[0], self.name, chunk[1], key=self._key)
 
-    def _document(self, first: tuple[str, int], rest: list[tuple[str, int]], error: json.JSONDecodeError) -> Conversation:
-        """The one conversation of an input whose first line is none."""
-        try:
-            return self._conversation(_joined(first, rest))
-        except json.JSONDecodeError as whole:
-            # Where the second line is a conversation this is JSONL, and the first line is at fault.
-            self._fail(error if rest and self._reads(rest[0]) else whole, first[1])
+    def _document(self, first: tuple[str, int], chunks: Iterator[tuple[str, int]], error: json.JSONDecodeError) -> Conversation:
+        """The one conversation of an input whose first line is none. Of what is no JSON not much more is read than it takes to tell."""
+        rest: list[tuple[str, int]] = []
+        size, enough = len(first[0]), _READABLE
+        whole, ended = error, False
+        while _is_at_end(whole) and not ended:
+            for chunk in chunks:
+                rest.append(chunk)
+                size += len(chunk[0])
+                if size > enough:
+                    enough = 2 * size
+                    break
+            else:
+                ended = True
+            try:
+                conversation = self._conversation(_joined(first, rest))
+                if ended:
+                    return conversation
+            except json.JSONDecodeError as wrong:
+                whole = wrong
+        # Where the second line is a conversation this is JSONL, and the first line is at fault.
+        self._fail(error if rest and self._reads(rest[0]) else whole, first[1])
 
     def _entries(self, first: tuple[str, int], rest: list[tuple[str, int]]) -> Conversation:
         """The one conversation of an input whose lines are its messages."""
@@ -226,10 +245,14 @@ class Source:
         return True
 
     def _fail(self, error: json.JSONDecodeError, line: int) -> NoReturn:
-        ends = " (the input ends too early)" if error.pos >= len(error.doc.rstrip()) else ""
+        ends = " (the input ends too early)" if _is_at_end(error) else ""
         said = error.msg.removesuffix(" at")  # its place is said in front
         sentence = f"not JSON: {said[0].lower()}{said[1:]}{ends}"
         raise CommandError(f"{self.name}:{line + error.lineno - 1}:{error.colno}: {sentence}{self.hint}") from None
+
+
+def _is_at_end(error: json.JSONDecodeError) -> bool:
+    return error.pos >= len(error.doc.rstrip())
 
 
 def _joined(first: tuple[str, int], rest: list[tuple[str, int]]) -> tuple[str, int]:
@@ -317,7 +340,7 @@ class Output:
 
         assert self._held is not None
         self._held.seek(0)
-        shutil.copyfileobj(self._held, stream)
+        shutil.copyfileobj(self._held, Straight(stream))
 
     def _print(self) -> None:
         if sys.stdout is None:

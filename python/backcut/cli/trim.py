@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -19,7 +19,8 @@ from .progress import Bar
 from .table import number
 
 if TYPE_CHECKING:
-    from ..jsonl import Chunk, JsonlSummary
+    from ..errors import JsonError
+    from ..jsonl import Chunk, JsonlSummary, Run
     from ..report import TrimReport
 
 __all__ = ["run"]
@@ -27,6 +28,8 @@ __all__ = ["run"]
 _CEILINGS = ("max_turns", "max_chars", "max_tokens", "max_chars_per_tool")
 _SAID = 10
 """So many lines that could not be trimmed are named."""
+_SPACE = b" \t\r\n"
+"""White space of JSON."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -75,17 +78,13 @@ class _Trim:
         with self.source.opened() as stream, closing(Bar()) as bar:
             mark, chunks = read_chunks(stream)
             self._mark = len(mark)
-            first = self._first(chunks)
             output.put(output.pack.add(mark, output.pack.pack(mark)) if mark else b"")
             lines = Run(self._window, self._key, self._on_error, output.put, output.pack, self._fail, self.reports.add)
+            first = self._first(chunks, lines)
             made = lines.made(first)
             seen = [first]
-            # The first line decides what the input is.
-            line = first.data[: len(first.data) - len(first.data.lstrip())].count(b"\n")
-            error = made.lines.errors[0][1] if made.lines.errors and made.lines.errors[0][0] == line else None
-            if error is not None and self._is_one(error, seen, chunks):
-                seen += chunks
-                report = self._one(b"".join(chunk.data for chunk in seen), error, line + 1, output)
+            if self._is_one(made.lines.errors, seen, chunks):
+                report = self._one(b"".join(chunk.data for chunk in seen), made.lines.errors[0][1], lines, output)
                 if report is not None:
                     self.reports.add(1, report)
                     return _summary(report, monotonic() - begun)
@@ -94,37 +93,72 @@ class _Trim:
             lines.through(chain(seen[1:], chunks), self._workers, Watch(bar, stream.size, begun))
             return lines.summary(monotonic() - begun)
 
-    def _first(self, chunks: Iterator[Chunk]) -> Chunk:
-        """The lines up to the first chunk with one that is not blank."""
-        blank = b""
+    def _first(self, chunks: Iterator[Chunk], lines: Run) -> Chunk:
+        """The first chunk with a line that is not blank; those in front of it have been written."""
         for chunk in chunks:
-            if chunk.data.strip():
-                return chunk._replace(data=blank + chunk.data)
-            blank += chunk.data
+            if chunk.data.strip(_SPACE):
+                return chunk
+            lines.take(chunk, lines.made(chunk))
         raise CommandError(f"{self.source.name}: expected a conversation, found nothing")
 
-    def _is_one(self, error: Exception, seen: list[Chunk], chunks: Iterator[Chunk]) -> bool:
-        """Whether an input whose first line is no conversation may be one as a whole. What is read to find out is added to ``seen``."""
-        from ..errors import JsonError
+    def _is_one(self, errors: list[tuple[int, Exception]], seen: list[Chunk], chunks: Iterator[Chunk]) -> bool:
+        """Whether an input may be one conversation as a whole, which its first line decides, and where that is broken off what follows.
 
+        Args:
+            errors: what is wrong with the lines of the first chunk.
+            seen: the first chunk. What is read to find out is added: all of it, or of what is no JSON enough to tell.
+            chunks: what follows.
+        """
+        from ..errors import BackcutError, JsonError
+
+        data = seen[0].data
+        start = data.rfind(b"\n", 0, len(data) - len(data.lstrip(_SPACE))) + 1
+        number = data.count(b"\n", 0, start)
+        if not errors or errors[0][0] != number or not isinstance(errors[-1][1], BackcutError):
+            return False
+        error = errors[0][1]
+        line, _, behind = data[start:].partition(b"\n")
         if not isinstance(error, JsonError):
-            return self._log and _is_no_conversation(error)
+            if not (self._log and _is_no_conversation(error) and self.source.is_entry(line)):
+                return False
+            seen += chunks
+            return True
+        if not _is_broken_off(error, line.removesuffix(b"\r")):
+            return self._on_error == "raise"  # to be said as of a document, with what has been read
         # Where the second line is a conversation this is JSONL, and the first line is at fault.
-        behind = seen[0].data.lstrip().partition(b"\n")[2].lstrip()
-        while not behind and (chunk := next(chunks, None)):
+        while not (behind := behind.lstrip(_SPACE)) and (chunk := next(chunks, None)):
             seen.append(chunk)
-            behind = chunk.data.lstrip()
-        second = self._window._trim_lines(behind.partition(b"\n")[0], self._key, "raise", False).errors
-        return not behind or any(isinstance(error, JsonError) or _is_no_conversation(error) for _, error in second)
+            behind = chunk.data
+        second = self._error(behind.partition(b"\n")[0]) if behind else error
+        if not (isinstance(second, JsonError) or _is_no_conversation(second)):
+            return False
+        # What begins as JSON has to be read whole; it is looked at again each time that it has doubled.
+        while more := list(islice(chunks, len(seen))):
+            seen += more
+            body = b"".join(chunk.data for chunk in seen)
+            found = self._error(body)
+            if isinstance(found, JsonError) and not _is_broken_off(found, body):
+                break
+        return True
 
-    def _one(self, body: bytes, error: Exception, line: int, output: Output) -> TrimReport | None:
-        """Trims the whole input as one conversation; ``None`` where it is a matter of lines after all."""
+    def _error(self, body: bytes) -> Exception | None:
+        """What is wrong with a body."""
+        from ..errors import BackcutError
+
+        try:
+            self._window._trim_json(body, self._key)
+        except BackcutError as error:
+            return error
+        return None
+
+    def _one(self, body: bytes, error: Exception, lines: Run, output: Output) -> TrimReport | None:
+        """Trims the whole input, less the blank lines that have been written, as one conversation; ``None`` where it is a matter of
+        lines after all.
+        """
         from ..errors import BackcutError, JsonError
 
         if not isinstance(error, JsonError):
-            log = self.source.entries(body, line)
-            if log is None:
-                return None
+            log = self.source.entries(body, lines.lines + 1)
             with log.blamed():
                 trimmed = self._window.trim(log.messages)
             output.write(log.render(trimmed.messages))
@@ -134,7 +168,7 @@ class _Trim:
         except BackcutError as wrong:
             if isinstance(wrong, JsonError) and self._on_error != "raise":
                 return None
-            self.source.explain(body, 1, self._mark, wrong)
+            self.source.explain(body, lines.lines + 1, self._mark + lines.offset, wrong)
         assert isinstance(written, bytes)
         output.put(output.pack.add(written, output.pack.pack(written)))
         return report
@@ -143,7 +177,12 @@ class _Trim:
         self.source.explain(raw, line, self._mark + offset, error)
 
 
-def _is_no_conversation(error: Exception) -> bool:
+def _is_broken_off(error: JsonError, body: bytes) -> bool:
+    """Whether what follows ``body`` may make it JSON."""
+    return error.offset == len(body)
+
+
+def _is_no_conversation(error: Exception | None) -> bool:
     """Whether it was JSON, but had no messages."""
     from ..errors import FormatError
 
