@@ -56,6 +56,20 @@ def test_a_chunked_body_becomes_one_with_a_length() -> None:
     assert seen.scope["headers"] == [*JSON, (b"content-length", str(len(seen.body)).encode())]
 
 
+def test_headers_may_be_capitalised_and_come_once() -> None:
+    lines = [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(LONG)).encode()), (b"Transfer-Encoding", b"chunked")]
+    seen = run(WINDOW, requests(LONG), {**http(), "headers": iter(lines)})
+    assert seen.body == expected(LONG)
+    assert seen.scope is not None
+    assert seen.scope["headers"] == [lines[0], (b"content-length", str(len(seen.body)).encode())]
+    assert run(WINDOW, requests(LONG), {**http(), "headers": iter(lines)}, max_body_bytes=9).left == requests(LONG)
+    for path, kind in ((CHAT, b"text/plain"), (CHAT, b"application/json"), ("/other", b"application/json")):
+        lines[0] = (b"Content-Type", kind)
+        scope = run(WINDOW, requests(SHORT), {**http(path), "headers": iter(lines)}).scope
+        assert scope is not None
+        assert list(scope["headers"]) == lines
+
+
 @given(body=st.sampled_from((LONG, SHORT)), cuts=st.lists(st.integers(0, len(SHORT)), max_size=6), bare=st.booleans())
 def test_a_body_may_come_in_any_pieces(body: bytes, cuts: list[int], bare: bool) -> None:
     edges = [0, *sorted(cuts), len(body)]
@@ -189,6 +203,29 @@ def test_the_model_of_gemini_and_bedrock_stands_in_the_path() -> None:
     )
 
 
+UNKNOWN = {
+    "nan": b'{"model": "small", "n": NaN, "messages": []}',
+    "twice": b'{"model": "own", "model": "small", "messages": []}',
+    "deep": b'{"model": "small", "n": ' + b"[" * 999 + b"]" * 999 + b"}",
+    "long": chat(99, model="small"),
+}
+
+
+@pytest.mark.parametrize("body", UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize("told", [False, True])
+def test_a_body_that_cannot_be_read_for_its_model_is_one_of_all_others(body: bytes, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    def seen(**others: Any) -> Any:
+        headers = [*JSON, (b"content-length", str(len(body)).encode())] if told else JSON
+        messages = requests(body[:900], body[900:])
+        return run({**BY_MODEL, **others}, messages, http(headers=headers), max_body_bytes=3_000)
+
+    for passed in (seen(), seen(**{"*": None})):
+        assert passed.body == body
+        assert "x-backcut" not in passed.headers
+    assert caplog.records == []
+    assert seen(**{"*": WINDOW}).status == (413 if len(body) > 3_000 else 400)
+
+
 # What passes --------------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +247,10 @@ def test_the_model_of_gemini_and_bedrock_stands_in_the_path() -> None:
         http(headers=[(b"content-type", b"multipart/form-data; boundary=application/json")]),
         http(headers=[*JSON, (b"content-encoding", b"gzip")]),
         http(headers=[*JSON, (b"content-encoding", b"deflate")]),
+        http(headers=[(b"Content-Type", b"text/plain")]),
+        http(headers=[*JSON, (b"Content-Encoding", b"gzip")]),
+        http("/model/other/converse"),
+        http("/model/other/converse", headers=[*JSON, (b"content-length", b"9" * 5_000)]),
     ],
     ids=lambda scope: f"{scope['type']} {scope.get('method')} {scope.get('path')}",
 )
@@ -225,7 +266,7 @@ def test_all_else_passes_as_it_is(scope: dict[str, Any]) -> None:
     async def send(message: Any) -> None:
         raise AssertionError
 
-    asyncio.run(ContextWindowMiddleware(app, TIGHT)(scope, receive, send))
+    asyncio.run(ContextWindowMiddleware(app, {"*": TIGHT, "other": None})(scope, receive, send))
     assert got[0] is scope
     assert got[1] is receive
     assert got[2] is send
@@ -297,6 +338,22 @@ def test_a_body_that_tells_to_be_too_long_is_refused_unread() -> None:
     assert seen.left == messages
     assert (seen.status, seen.headers["x-backcut"]) == (413, "error=too_large")
     assert json.loads(seen.answer)["error"]["code"] == "request_too_large"
+
+
+TOO_LONG = [b"101", b"0" * 5_000 + b"101", b"9" * 5_000]
+NOT_TOO_LONG = [b"0", b"99", b"100", b"0" * 5_000 + b"100"]
+NO_NUMBERS = [b"", b"-101", b"+101", b"1_01", b"101.0", b"1e9", b"0x101", b"101, 101", b"\xb2\xb2\xb2", "١٠١".encode()]
+
+
+@pytest.mark.parametrize("length", TOO_LONG + NOT_TOO_LONG + NO_NUMBERS, ids=lambda length: repr(length[-8:]))
+@pytest.mark.parametrize("on_error", ["raise", "passthrough"])
+def test_a_length_is_a_number_of_any_length(length: bytes, on_error: str) -> None:
+    told = length in TOO_LONG
+    messages = requests(SHORT[:9], b"")
+    seen = run(WINDOW, messages, http(headers=[*JSON, (b"content-length", length)]), max_body_bytes=100, on_error=on_error)
+    assert seen.headers["x-backcut"] == ("error=too_large" if told else "error=json")
+    assert seen.left == (messages if told and on_error == "raise" else [])
+    assert seen.body == (SHORT[:9] if on_error == "passthrough" else b"")
 
 
 def test_a_body_that_turns_out_too_long_is_read_no_further() -> None:

@@ -21,7 +21,7 @@ from ..errors import BackcutError, FormatError, OptionError
 from ..middleware import is_async
 from ..report import TrimmedJson, TrimReport
 from ..window import ContextWindow
-from .incoming import Incoming, Message, Receive, declared_length, is_plain_json, with_length
+from .incoming import Incoming, Message, Receive, is_longer, is_plain_json, with_length
 from .paths import PATHS, Path, Paths
 from .provider_errors import Refusal, TooLargeError, kind, refusal
 
@@ -44,8 +44,8 @@ class ContextWindowMiddleware:
     Args:
         app: the application.
         window: what trims; or a window for each model, with ``"*"`` for all others. Requests for a model that has none, or ``None``,
-            pass. The model is the one in the path, else the text under ``model`` in the body. Where a window's format is ``auto``, it
-            reads each path in the path's format.
+            pass. The model is the one in the path, else the text under ``model`` in the body; a body that cannot be read for it is one
+            of ``"*"``. Where a window's format is ``auto``, it reads each path in the path's format.
         paths: the paths of chat requests: patterns, each with its wire format, or an iterable of patterns, of which those that end as
             one of :data:`PATHS` have its format and others ``auto``. A pattern is the end of a path from a ``/`` on, so that a server
             may be mounted anywhere, and may hold a ``{model}``.
@@ -98,7 +98,9 @@ class ContextWindowMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one connection, as ASGI has it."""
         path = self._chat_request(scope)
-        if path is None:
+        if path is not None and not isinstance(scope["headers"], (list, tuple)):
+            scope = {**scope, "headers": list(scope["headers"])}  # an iterator gives them once, and the application wants them, too
+        if path is None or not is_plain_json(scope["headers"]):
             await self.app(scope, receive, send)
             return
         outcome = await self._take(scope, Incoming(receive), path)
@@ -110,32 +112,45 @@ class ContextWindowMiddleware:
             await send({"type": "http.response.body", "body": outcome.refusal.body})
 
     def _chat_request(self, scope: Scope) -> Path | None:
-        """What the path says of a chat request; ``None`` where it is none."""
+        """What the path says of a chat request; ``None`` where it is none, or one that no window is for."""
         if scope["type"] != "http" or scope["method"] != "POST":
             return None
         path = self._paths.find(scope["path"])
-        return path if path is not None and is_plain_json(scope["headers"]) else None
+        return path if path is not None and (self._asks_body(path) or self._window(*path)) else None
+
+    def _asks_body(self, path: Path) -> bool:
+        """Whether the window depends on the model that the body names."""
+        return path.model is None and self._by_model
+
+    def _window(self, form: str, model: str | None) -> ContextWindow | None:
+        windows = self._windows[form]
+        return windows.get(model or "*", windows.get("*"))
 
     async def _take(self, scope: Scope, incoming: Incoming, path: Path) -> _Outcome:
         """Reads the request, and trims it."""
         model = path.model
+        window = self._window(*path)  # where the body names the model, that of "*" until it is read
+
+        def trim(body: bytes) -> TrimmedJson | None:
+            nonlocal model, window
+            if self._asks_body(path):
+                model = request_field(body, "model")
+                window = self._window(path.format, model)
+            return None if window is None else trim_json(body, window)
+
         try:
-            if self._max is not None and declared_length(scope["headers"]) > self._max:
+            if self._max is not None and is_longer(scope["headers"], self._max):
                 raise TooLargeError(self._max)
             body = await incoming.read(self._max)
             if body is None:
                 return _Outcome(scope, incoming.receive)
-            if model is None and self._by_model:
-                model = request_field(body, "model")
-            windows = self._windows[path.format]
-            window = windows.get(model or "*", windows.get("*"))
-            if window is None:
-                return _Outcome(scope, incoming.receive)
-            trimmed = await self._trim(body, window)
+            trimmed = await asyncio.to_thread(trim, body) if self._is_long(body) else trim(body)
         except BackcutError as error:
-            if _has_no_history(error):
+            if window is None or _has_no_history(error):
                 return _Outcome(scope, incoming.receive)
             return self._failed(_Outcome(scope, incoming.receive, f"error={kind(error)}"), path.format, model, error)
+        if trimmed is None:
+            return _Outcome(scope, incoming.receive)
         self._tell(trimmed.report, scope, model)
         if trimmed.body is not body:
             fitting = cast(bytes, trimmed.body)
@@ -143,10 +158,9 @@ class ContextWindowMiddleware:
             scope = {**scope, "headers": with_length(scope["headers"], len(fitting))}
         return _Outcome(scope, incoming.receive, _summary(trimmed.report))
 
-    async def _trim(self, body: bytes, window: ContextWindow) -> TrimmedJson:
-        if self._threads is None or len(body) <= self._threads or not _in_asyncio():
-            return trim_json(body, window)
-        return await asyncio.to_thread(trim_json, body, window)
+    def _is_long(self, body: bytes) -> bool:
+        """Whether the body is for a thread."""
+        return self._threads is not None and len(body) > self._threads and _in_asyncio()
 
     def _failed(self, outcome: _Outcome, form: str, model: str | None, error: BackcutError) -> _Outcome:
         how = "passed on untrimmed" if self._passes else "refused"

@@ -9,7 +9,7 @@ from typing import Any
 
 from .provider_errors import TooLargeError
 
-__all__ = ["Headers", "Incoming", "Message", "Receive", "declared_length", "is_plain_json", "with_length"]
+__all__ = ["Headers", "Incoming", "Message", "Receive", "is_longer", "is_plain_json", "with_length"]
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -76,6 +76,7 @@ def _request(body: bytes, *, more: bool = False) -> Message:
 def is_plain_json(headers: Headers) -> bool:
     """Whether the body is JSON, as far as the headers say, and not compressed."""
     for name, value in headers:
+        name = name.lower()
         if name == b"content-type":
             kind = value.partition(b";")[0].strip().lower()
             if kind and kind != b"application/json" and not kind.endswith(b"+json"):
@@ -85,12 +86,15 @@ def is_plain_json(headers: Headers) -> bool:
     return True
 
 
-def declared_length(headers: Headers) -> int:
-    """The length that the headers tell; 0 where they do not."""
-    return next((int(value) for name, value in headers if name == b"content-length" and value.isdigit()), 0)
+def is_longer(headers: Headers, limit: int) -> bool:
+    """Whether the headers tell of a body of more than ``limit`` bytes. A length that is no number tells nothing."""
+    # Compared as digits: int() takes no more than 4,300 of them, and a client may send as many as the server lets it.
+    most = str(limit).encode().lstrip(b"0")
+    told = (value.lstrip(b"0") for name, value in headers if name.lower() == b"content-length" and value.isdigit())
+    return any((len(length), length) > (len(most), most) for length in told)
 
 
 def with_length(headers: Headers, length: int) -> list[tuple[bytes, bytes]]:
     """The headers of a body of ``length`` bytes that comes in one piece."""
-    kept = [(name, value) for name, value in headers if name not in (b"content-length", b"transfer-encoding")]
+    kept = [(name, value) for name, value in headers if name.lower() not in (b"content-length", b"transfer-encoding")]
     return [*kept, (b"content-length", str(length).encode())]
