@@ -5,6 +5,7 @@ python fuzz/seeds.py
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from random import Random
@@ -23,3 +24,13 @@ for target in ("count", "truncate"):
     for number, text in enumerate(texts):
         numbers = bytes(random.choices(range(256), k=4))
         (folder / f"seed-{number:03}").write_bytes(numbers + text.encode("utf-8", "replace"))
+
+run = json.loads((HERE.parent / "examples" / "agent_run.json").read_text(encoding="utf-8"))["messages"]
+folder = HERE / "corpus" / "body"
+folder.mkdir(parents=True, exist_ok=True)
+for number in range(60):
+    part = run[number % len(run) :][:6]
+    request = {"messages": part} if number % 2 else part
+    written = json.dumps(request, ensure_ascii=number % 3 == 0, indent=[None, 1][number % 5 == 0])
+    numbers = bytes(random.choices(range(256), k=3))
+    (folder / f"seed-{number:03}").write_bytes(numbers + written.encode())

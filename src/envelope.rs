@@ -159,15 +159,17 @@ fn beside<'d>(body: &JsonValue<'d>, array: &str) -> (Option<JsonValue<'d>>, Opti
 /// The format of a request whose messages do not tell.
 fn fallback(body: &JsonValue<'_>, array: &str, system: Option<&JsonValue<'_>>) -> Format {
     match array {
-        "contents" => return Format::Gemini,
+        // Of Gemini's messages each tells.
+        "contents" => return Format::OpenaiChat,
         "input" => return Format::OpenaiResponses,
         _ => {}
     }
     let first = system.and_then(|system| system.item(0));
     let is_bare = first.is_some_and(|first| first.is_record() && !has(&first, "type"));
-    if is_bare || has(body, "inferenceConfig") || has(body, "toolConfig") {
+    let is_there = |name| body.member(name).is_some();
+    if is_bare || is_there("inferenceConfig") || is_there("toolConfig") {
         Format::Bedrock
-    } else if body.member("system").is_some() || has(body, "anthropic_version") {
+    } else if is_there("system") || is_there("anthropic_version") {
         Format::Anthropic
     } else {
         Format::OpenaiChat

@@ -329,7 +329,7 @@ PARTS = '[{"role":"user"}]'
         (f'{{"messages":{PARTS},"inferenceConfig":{{}}}}', "bedrock"),
         (f'{{"toolConfig":{{"tools":[]}},"messages":{PARTS}}}', "bedrock"),
         (f'{{"input":{PLAIN}}}', "openai-responses"),
-        (f'{{"contents":{PARTS}}}', "gemini"),
+        (f'{{"contents":{PARTS}}}', "openai-chat"),
         ('{"input":"a"}', "openai-responses"),
         ('{"contents":"a"}', "gemini"),
         # What the messages show wins.

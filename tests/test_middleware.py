@@ -7,12 +7,14 @@ import collections
 import dataclasses
 import functools
 import inspect
+import json
 import types
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, NamedTuple, TypedDict
 
 import pytest
 
+import backcut
 from backcut import BudgetError, FormatError, OptionError, context_window
 from backcut.options import FORMATS
 from support import DEFAULT_NOTICE, get, snapshot
@@ -564,3 +566,23 @@ def test_wrap_counts_what_a_function_takes_beside_its_input() -> None:
 
     window.wrap(responses)(HISTORY, tools=TOOLS)
     assert reports[0].tokens_sent == window.trim(HISTORY, tools=TOOLS, system=TEXT).report.tokens_sent
+
+
+@pytest.mark.parametrize(
+    ("beside", "format"),
+    [
+        ({"system": "Be brief."}, "anthropic"),
+        ({"anthropic_version": "bedrock-2023-05-31"}, "anthropic"),
+        ({"model": "gpt-4o"}, "openai-chat"),
+        ({"system": None}, "openai-chat"),
+    ],
+)
+def test_what_stands_beside_plain_messages_tells_the_format(beside: dict[str, Any], format: str) -> None:
+    """Texts alone are the same in several formats, but not what may be put beside them."""
+    plain = [{"role": role, "content": role} for role in ("user", "assistant") * 4]
+    reports: list[backcut.TrimReport] = []
+    window = backcut.context_window(max_turns=3, on_report=reports.append)
+    sent = window({**beside, "messages": plain}, lambda request: request["messages"])
+    assert [report.format for report in reports] == [format]
+    assert (sent[0]["role"] == "system") == (format == "openai-chat")
+    assert json.loads(backcut.trim_json(json.dumps({**beside, "messages": plain}), window).body)["messages"] == sent

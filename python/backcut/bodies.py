@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .document import Node, encode, parse
 from .errors import BackcutError, FormatError
 from .report import JsonPlan, Lines, Plan, TrimmedJson, TrimReport
-from .request import ARRAYS, alone, beside
+from .request import ARRAYS, alone, beside, hint
 from .splice import Piece, joined, splice
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Request:
         if one is None and not isinstance(array.value, list):
             raise FormatError(None, name, _kind(array.value), _EXPECTED)
         self.tools, self.system = beside(name, fields.get)
-        self.hint = _hint(name, fields, self.system)
+        self.hint = hint(name, fields.get, self.system)
         self.array = array if one is None else None
         """Where the messages stand; ``None`` where a shorthand does, of which nothing can go."""
         self.messages = array.value if one is None else [one]
@@ -178,13 +178,3 @@ def _holds(array: str, value: Any) -> bool:
     """Whether the messages stand there. What is neither a list nor a shorthand under the later names is something else."""
     kinds: dict[str, Any] = {"messages": object, "input": (list, str), "contents": (list, str, dict)}
     return value is not None and isinstance(value, kinds[array])
-
-
-def _hint(array: str, fields: Mapping[str, Any], system: Any) -> str:
-    """The format of messages that do not show it, by what stands beside them."""
-    if array in ("contents", "input"):
-        return "gemini" if array == "contents" else "openai-responses"
-    first = system[0] if isinstance(system, list) and system else None
-    if (isinstance(first, dict) and "type" not in first) or "inferenceConfig" in fields or "toolConfig" in fields:
-        return "bedrock"
-    return "anthropic" if fields.get("system") is not None or "anthropic_version" in fields else "openai-chat"

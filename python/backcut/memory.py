@@ -19,7 +19,8 @@ def limit_memory(*, texts: int | None = None, pieces: int | None = None) -> None
     thread may call this at any time.
 
     Args:
-        texts: bytes that the texts remembered by *one tokenizer* take, their objects and their places together (default 16 MiB).
+        texts: bytes that the texts remembered by *one tokenizer* take, their objects and their places together (default 16 MiB);
+            those of JSON bodies, beside them, take as much again at most.
             A text that takes more than 1/16 of it is not remembered, and counts anew each time. 0 remembers none. Texts that
             the caller holds anyway are not copied.
         pieces: bytes that the counts of pieces of text take, for *each thread* that counts at the same time, at most 16, and

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .edit import get, with_field
 from .errors import FormatError, OptionError
-from .request import ARRAYS, alone, beside
+from .request import ARRAYS, alone, beside, hint
 
 if TYPE_CHECKING:
     import inspect
@@ -121,12 +121,12 @@ def is_async(fn: Callable[..., Any]) -> bool:
 def _trimmed(window: ContextWindow, array: str, messages: Any, field: Callable[[str], Any]) -> Any:
     """``messages`` trimmed beside the other fields of the request; ``field`` gives one by its name, ``None`` where it is not there."""
     tools, system = beside(array, field)
-    how: dict[str, Any] = {"tools": _countable_tools(tools), "system": _countable_system(system)}
+    how = (_countable_tools(tools), _countable_system(system), hint(array, field, system))
     one = alone(array, messages)
     if one is not None:
-        window.trim([one], **how)
+        window._trim_request([one], *how)
         return messages
-    return window.trim(messages, **how).messages
+    return window._trim_request(messages, *how).messages
 
 
 def _countable_tools(tools: Any) -> list[Any] | None:

@@ -71,11 +71,11 @@ class Window:
         self.thinking = thinking
         self.compat = compat
 
-    def trim(self, messages: Any, tools: Any, system: Any) -> Trimmed:
+    def trim(self, messages: Any, tools: Any, system: Any, hint: str = "openai-chat") -> Trimmed:
         """Plans, and builds what was planned."""
         # Read once, so that a tokenizer that changes the history meanwhile does no harm.
         history = read_history(messages)
-        plan = self.plan(history, tools, system)
+        plan = self.plan(history, tools, system, hint)
         unchanged = plan.report.first_changed is None
         return Trimmed(messages if unchanged else apply_plan(plan, history), plan.report)
 

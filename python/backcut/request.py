@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .edit import get
 
-__all__ = ["ARRAYS", "alone", "beside"]
+__all__ = ["ARRAYS", "alone", "beside", "hint"]
 
 ARRAYS = ("messages", "input", "contents")
 """Where messages stand: with most providers, in OpenAI's Responses, with Gemini."""
@@ -32,6 +32,24 @@ def beside(array: str, field: Callable[[str], Any]) -> tuple[Any, Any]:
     tools = next((value for at in places for name in _TOOLS if (value := at(name))), None)
     # Of Bedrock; Gemini calls something else so, which holds no tools.
     return tools or get(field("toolConfig"), "tools"), system
+
+
+def hint(array: str, field: Callable[[str], Any], system: Any) -> str:
+    """The format of messages that do not show it, by what stands beside them.
+
+    Args:
+        array: where the messages stand.
+        field: gives a field of the request by its name, ``None`` where it is not there.
+        system: the system text, as ``beside`` finds it.
+    """
+    # Of Gemini's messages each shows it.
+    if array in ("contents", "input"):
+        return "openai-chat" if array == "contents" else "openai-responses"
+    first = system[0] if isinstance(system, (list, tuple)) and system else None
+    is_bare = isinstance(first, Mapping) and "type" not in first
+    if is_bare or any(field(name) is not None for name in ("inferenceConfig", "toolConfig")):
+        return "bedrock"
+    return "anthropic" if any(field(name) is not None for name in ("system", "anthropic_version")) else "openai-chat"
 
 
 def alone(array: str, messages: Any) -> Any:

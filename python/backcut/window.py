@@ -49,7 +49,7 @@ class ContextWindow(Options):
     _plan: Callable[[Sequence[Any], Tools, System], Plan]
     _plan_json: Callable[[Body, str | None], JsonPlan]
     _report: Callable[[TrimReport], object] | None
-    _trim: Callable[[Sequence[Any], Tools, System], Trimmed]
+    _trim: Callable[..., Trimmed]
     _trim_json: Callable[[Body, str | None], TrimmedJson]
     _trim_lines: Callable[[bytes, str | None, str, bool], Lines]
 
@@ -91,6 +91,13 @@ class ContextWindow(Options):
         characters or bytes. What ``on_report`` raises comes through, so it ends the call; so does what the tokenizer raises.
         """
         trimmed = self._trim(messages, tools, system)
+        if self._report is not None:
+            self._report(trimmed.report)
+        return trimmed
+
+    def _trim_request(self, messages: Sequence[Any], tools: Tools, system: System, hint: str) -> Trimmed:
+        """:meth:`trim` where the request tells the format of messages that do not."""
+        trimmed = self._trim(messages, tools, system, hint)
         if self._report is not None:
             self._report(trimmed.report)
         return trimmed

@@ -104,8 +104,8 @@ fn scan_by(
         ..
     } = buffers;
     let (mut found, mut continued) = (0, 0);
-    let blocks = blocks.iter().chain([&last]);
-    for ((number, block), starts) in blocks.enumerate().zip(starts) {
+    for (number, starts) in starts.iter_mut().enumerate().take(blocks.len() + 1) {
+        let block = blocks.get(number).unwrap_or(&last);
         let masks = masks(block);
         let base = number * BLOCK;
         let escaped = carry.escaped(masks.backslashes);

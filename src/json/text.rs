@@ -82,7 +82,18 @@ impl Text for JsonText<'_> {
     }
 
     fn bytes(&self) -> usize {
-        self.as_str().len()
+        let mut bytes = 0;
+        match self.written() {
+            Some(written) => meant(written, |meant| {
+                bytes += match meant {
+                    Meant::Text(piece) => piece.len(),
+                    Meant::Escaped(sign) => sign.len_utf8(),
+                    Meant::Lone(_) => char::REPLACEMENT_CHARACTER.len_utf8(),
+                }
+            }),
+            None => bytes = self.as_str().len(),
+        }
+        bytes
     }
 
     fn as_str(&self) -> Cow<'_, str> {

@@ -4,7 +4,8 @@
 //! an equal text is a hit, the same object without looking at its bytes. Texts are held as long as they are remembered, so
 //! what is bounded is the memory that they and their places take. Two generations: when the young one is full the old one goes.
 //!
-//! Texts of JSON, which come without the interpreter, are remembered beside them as they are written, within the same bound.
+//! Texts of JSON, which come without the interpreter, are remembered beside them as they are written, within a bound of the same
+//! size.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;

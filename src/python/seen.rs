@@ -2,14 +2,17 @@
 //! message at every call.
 //!
 //! What is in front of a cut is neither read nor sent; its roles are checked so that a broken history is told early. A
-//! history is recognised by the addresses of messages at fixed samples; they are compared, never followed. A message that was
-//! replaced between two samples by a broken one is found only when something reads it.
+//! history is recognised by messages at fixed samples: by their addresses and, since another message may come to lie where one was,
+//! by the lengths of their texts. A message that was replaced between two samples by a broken one is found only when something
+//! reads it.
 
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList, PyString};
 
+use super::names::walk;
+use super::value::length;
 use crate::format::Known;
 
 /// Parts shorter than this are always checked.
@@ -81,11 +84,30 @@ fn slot(list: &Bound<'_, PyList>) -> usize {
     (mixed ^ (mixed >> 17)) % SLOTS
 }
 
+/// A message as far as it is told from others: where it lies, and the lengths of its texts.
+fn print(list: &Bound<'_, PyList>, index: usize) -> usize {
+    let Ok(message) = list.get_item(index) else {
+        return 0;
+    };
+    let mut mixed = message.as_ptr() as usize;
+    if let Ok(dict) = message.cast::<PyDict>() {
+        walk(dict, |_, value| {
+            let size = match value.cast::<PyString>() {
+                Ok(text) => length(&text),
+                Err(_) => value.get_type_ptr() as usize,
+            };
+            mixed = mixed.rotate_left(7) ^ size;
+            true
+        });
+    }
+    mixed
+}
+
 fn samples(list: &Bound<'_, PyList>, end: usize) -> Vec<usize> {
     let step = (end / SAMPLES).max(1);
     let edges = (0..4).chain(end.saturating_sub(4)..end);
     edges
         .chain((0..end).step_by(step))
-        .map(|index| address(list, index))
+        .map(|index| print(list, index))
         .collect()
 }

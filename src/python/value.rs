@@ -19,7 +19,7 @@ use super::names::{Names, name_of};
 use super::seen::Seen;
 use crate::cap::TextCut;
 use crate::error::{Error, Foreign, Misfit};
-use crate::format::Known;
+use crate::format::{Format, Known};
 use crate::tokens::Keep;
 use crate::value::{History, Key, Lent, Text, Value};
 
@@ -402,6 +402,7 @@ pub(super) struct Messages<'py, 's> {
     len: usize,
     seen: &'s Seen,
     names: &'s Names<'py>,
+    fallback: Format,
 }
 
 impl<'py, 's> Messages<'py, 's> {
@@ -423,7 +424,13 @@ impl<'py, 's> Messages<'py, 's> {
             list,
             seen,
             names,
+            fallback: Format::OpenaiChat,
         })
+    }
+
+    /// The same, in this format where its messages do not tell.
+    pub(super) fn or_else(self, fallback: Format) -> Self {
+        Self { fallback, ..self }
     }
 }
 
@@ -464,6 +471,10 @@ impl<'py, 's> History for Messages<'py, 's> {
             Ok(message) => Ok(Object::new(message, self.names)),
             Err(error) => Err(shorter(error)),
         }
+    }
+
+    fn fallback(&self) -> Format {
+        self.fallback
     }
 
     fn known(&self) -> Option<Known> {

@@ -178,26 +178,30 @@ impl Window {
     }
 
     /// The messages to send, and the report.
-    #[pyo3(signature = (messages, tools, system))]
+    ///
+    /// `hint`: the format where `auto` finds none.
+    #[pyo3(signature = (messages, tools, system, hint = "openai-chat"))]
     fn trim<'py>(
         &self,
         messages: &Bound<'py, PyAny>,
         tools: Option<Bound<'py, PyAny>>,
         system: Option<Bound<'py, PyAny>>,
+        hint: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (list, plan) = self.planned(messages, tools, system)?;
+        let (list, plan) = self.planned(messages, tools, system, hint)?;
         result::trimmed(messages, &list, &plan)
     }
 
     /// What `trim` would do.
-    #[pyo3(name = "plan", signature = (messages, tools, system))]
+    #[pyo3(name = "plan", signature = (messages, tools, system, hint = "openai-chat"))]
     fn plan_only<'py>(
         &self,
         messages: &Bound<'py, PyAny>,
         tools: Option<Bound<'py, PyAny>>,
         system: Option<Bound<'py, PyAny>>,
+        hint: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (_, plan) = self.planned(messages, tools, system)?;
+        let (_, plan) = self.planned(messages, tools, system, hint)?;
         result::plan(messages.py(), &plan)
     }
 
@@ -249,8 +253,10 @@ impl Window {
         messages: &Bound<'py, PyAny>,
         tools: Option<Bound<'py, PyAny>>,
         system: Option<Bound<'py, PyAny>>,
+        hint: &str,
     ) -> PyResult<(Bound<'py, PyList>, Plan)> {
         let py = messages.py();
+        let fallback = Format::of(hint).ok_or_else(|| unlawful("hint"))?;
         let (names, uninterrupted) = (Names::new(), Cell::new(0));
         let hold = self
             .tokenizer
@@ -258,6 +264,7 @@ impl Window {
             .is_some_and(|tokenizer| tokenizer.get().is_custom());
         let history =
             Messages::new(messages, &SEEN, &names, hold).map_err(|error| raise(py, error))?;
+        let history = history.or_else(fallback);
         let counting = self
             .tokenizer
             .as_ref()
