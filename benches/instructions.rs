@@ -36,7 +36,10 @@ const ENCODING: Encoding = Encoding::O200kBase;
 /// What is counted, by its number among the calls.
 type Operation = Box<dyn FnMut(usize)>;
 
-const OPERATIONS: [(&str, fn() -> Operation); 13] = [
+/// Makes what an operation needs, and gives the operation.
+type Make = fn() -> Operation;
+
+const OPERATIONS: [(&str, Make); 13] = [
     ("openai-chat by characters", || {
         trims(Speaker::new(1).chat(1_000))
     }),

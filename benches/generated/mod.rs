@@ -36,7 +36,7 @@ pub fn items(array: &str) -> Vec<JsonValue<'static>> {
     (0..).map_while(|at| root.item(at)).collect()
 }
 
-/// What English is mostly made of.
+/// What English is mostly made of, more or less in order.
 const WORDS: &str = "the of and to in a is that for it was on with be as by this are from at or not have but what all were when we there \
     can been which their if will each about how up out them then she many some so these would other into has more two like him see time \
     could no make than first its who now people my made over did down only way find use may water long little very after words called \
@@ -110,14 +110,15 @@ impl Speaker {
         while text.len() < bytes {
             let [name, other, third] = [(); 3].map(|()| self.word());
             let number = self.random.below(10_000);
-            text.push_str(&match self.random.below(6) {
+            let line = match self.random.below(6) {
                 0 => format!("\n\ndef {name}_{other}(self, {third}: int = {number}) -> None:\n"),
                 1 => format!("    if {name}.{other}({third}[{number}:]) != \"{other}\":\n"),
                 2 => format!("        return self._{name}({other}, key=lambda x: x.{third})\n"),
                 3 => format!("    # {name} {other} {third}\n"),
                 4 => format!("        raise ValueError(f\"{name} {{{other}!r}} is no {third}\")\n"),
                 _ => format!("    {name}{number} = {{\"{other}\": [{third}, 0x{number:x}]}}\n"),
-            });
+            };
+            text.push_str(&line);
         }
         text
     }
@@ -147,7 +148,7 @@ impl Speaker {
         }
     }
 
-    /// An agent at work for OpenAI: a system message, then rounds of six: a question, two calls with their results, an answer.
+    /// An agent at work for `OpenAI`: a system message, then rounds of six: a question, two calls with their results, an answer.
     pub fn chat(&mut self, len: usize) -> Vec<Raw> {
         let message = |k: usize| match k % 6 {
             _ if k == 0 => json!({"role": "system", "content": self.english(600)}),
