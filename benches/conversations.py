@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import backcut
+from standin import generate
 
 Message = dict[str, Any]
 
@@ -21,8 +22,8 @@ FALLBACK_HEAD: Message = {"role": "system", "content": "You are a careful agent.
 def load() -> tuple[list[list[Message]], str]:
     """The conversations, and what they are.
 
-    They come from the folder BACKCUT_CORPUS, or from ../shared/corpus beside the repository; without either the one of
-    examples/ stands in. Taken are those that the bare loop can read (each content a string or null) and that are sound.
+    They come from the folder BACKCUT_CORPUS, or from ../shared/corpus beside the repository; without either made-up ones
+    stand in. Taken are those that the bare loop can read (each content a string or null) and that are sound.
     """
     named = os.environ.get("BACKCUT_CORPUS")
     folder = Path(named) if named else ROOT.parent / "shared" / "corpus"
@@ -30,8 +31,8 @@ def load() -> tuple[list[list[Message]], str]:
     talks = [talk for talk in (json.loads(line)["messages"] for line in lines) if _is_plain(talk)]
     if talks:
         return talks, f"{len(talks)} real conversations"
-    example = json.loads((ROOT / "examples" / "agent_run.json").read_text(encoding="utf-8"))
-    return [example["messages"]], "the conversation of examples/ again and again (no corpus here)"
+    made_up = generate()
+    return list(made_up), f"{len(made_up)} made-up conversations (no corpus here)"
 
 
 def _is_plain(talk: Sequence[Message]) -> bool:
@@ -120,7 +121,8 @@ def unseen(message: Message) -> Message:
     if fresh["content"]:
         fresh["content"] = f"[{mark}] {fresh['content']}"
     for call in fresh.get("tool_calls") or ():
-        call["function"]["arguments"] = f'{{"step": {mark}, {call["function"]["arguments"].lstrip().removeprefix("{")}'
+        rest = call["function"]["arguments"].lstrip().removeprefix("{").lstrip()
+        call["function"]["arguments"] = f'{{"step": {mark}{", " * (not rest.startswith("}"))}{rest}'
     return fresh
 
 

@@ -11,6 +11,11 @@ import backcut
 import peers
 from conversations import Message, Session, load, same_end, tile, unseen
 from measure import bare_loop
+from suite.inputs import HALF, budget, histories, true_budget
+from suite.judge import counter, judge
+from suite.peer import Peer
+from suite.peers import PEERS
+from suite.runner import absent
 
 pytest.importorskip("pytest_benchmark")
 
@@ -131,3 +136,28 @@ def test_litellm(benchmark: Any, by_length: dict[int, list[Message]], who: str) 
         return
     trim_messages = pytest.importorskip("litellm.utils").trim_messages
     benchmark.pedantic(trim_messages, args=(messages,), kwargs={"model": peers.MODEL, "max_tokens": limit}, rounds=3, warmup_rounds=1)
+
+
+@pytest.mark.parametrize("length", [10, 100, 1_000])
+@pytest.mark.parametrize("kind", PEERS, ids=lambda kind: kind.name)
+def test_side_by_side(benchmark: Any, talks: Sequence[Sequence[Message]], kind: type[Peer], length: int) -> None:
+    """Every peer in the same row; what is wrong with its answer goes into the row, too. ``side_by_side.py`` asks more of them."""
+    missing = absent(kind.package) or (length > 100 and kind.name.startswith(("litellm", "llama-index")) and "one call takes many seconds")
+    if missing:
+        pytest.skip(missing)
+    tokens = counter(peer(peers.token_count))
+    (history,) = histories(talks, length, 1, tokens)
+    ready = kind(history)
+    limit = budget(ready, HALF, tokens)
+    assert limit is not None
+    benchmark.group = f"{length:,} messages to half, side by side"
+    answer = benchmark.pedantic(lambda call: call(), setup=lambda: ((ready.call(limit),), {}), rounds=5, warmup_rounds=1)
+    told = judge(
+        history,
+        ready.plain(answer),
+        limit=limit,
+        used=ready.used(answer),
+        tokens=tokens,
+        true_limit=true_budget(history, HALF, tokens),
+    )
+    benchmark.extra_info |= told.as_dict()

@@ -3,7 +3,7 @@
 use crate::cut::{count, plan};
 use crate::envelope::{Array, Messages, find, text_of};
 use crate::error::Error;
-use crate::json::{Buffers, Document, JsonText, JsonValue};
+use crate::json::{Buffers, DEEPEST, Document, JsonText, JsonValue};
 use crate::plan::{Plan, Report};
 use crate::splice::{Piece, splice};
 use crate::tokens::Counter;
@@ -57,7 +57,9 @@ impl Task<'_> {
             }
             Array::Alone(json) => {
                 let mut buffers = Buffers::default();
-                let document = Document::read(json.as_bytes(), &mut buffers)?;
+                // It lies deeper there than in the body, whose depth was seen to.
+                let deepest = 2 * DEEPEST;
+                let document = Document::read_within(deepest, json.as_bytes(), &mut buffers)?;
                 let messages = Messages::new(&document.root(), request.fallback);
                 let (plan, tokens_before) = self.plan(&messages, beside)?;
                 Ok(Trimmed {

@@ -81,7 +81,7 @@ fn keys<T: Text>(tie: &Tie<T>) -> impl Iterator<Item = (Family, String)> {
     [tie.id.as_ref(), tie.alias()]
         .into_iter()
         .flatten()
-        .map(move |id| (family, id.as_str().into_owned()))
+        .map(move |id| (family, id.key()))
 }
 
 /// Whether the result is, at first sight, that call's.

@@ -154,6 +154,15 @@ impl<'d> Document<'d> {
     /// [`Syntax`]: it is no UTF-8 or no JSON value alone, an object has a key twice, it is nested deeper than [`DEEPEST`] or longer
     /// than 4 GiB.
     pub fn read(bytes: &'d [u8], buffers: &'d mut Buffers) -> Result<Self, Syntax> {
+        Self::read_within(DEEPEST, bytes, buffers)
+    }
+
+    /// [`read`](Self::read) with another depth.
+    pub(crate) fn read_within(
+        deepest: usize,
+        bytes: &'d [u8],
+        buffers: &'d mut Buffers,
+    ) -> Result<Self, Syntax> {
         if bytes.len() > LONGEST {
             return Err(Syntax {
                 offset: LONGEST,
@@ -163,7 +172,7 @@ impl<'d> Document<'d> {
         }
         let text = simdutf8::basic::from_utf8(bytes).map_err(|_| not_utf8(bytes))?;
         let flaw = index::index(bytes, buffers);
-        let root = grammar::read(text, buffers, flaw)?;
+        let root = grammar::read(text, buffers, flaw, deepest)?;
         Ok(Self {
             text,
             signs: &buffers.signs[..buffers.count],

@@ -277,17 +277,21 @@ impl Writer<'_> {
         }
     }
 
-    fn list(&mut self, node: Node, mut cuts: Cuts<'_>, fold: Option<Fold<'_>>) {
+    fn list(&mut self, node: Node, cuts: Cuts<'_>, fold: Option<Fold<'_>>) {
         let (document, span) = (self.document, self.document.span(node));
         let items: Vec<Node> = document.items(node).collect();
         let spans: Vec<_> = items.iter().map(|&item| document.span(item)).collect();
         let block = fold.filter(|fold| fold.path.is_empty());
-        let is_gone = |k: usize| {
-            let goes =
-                |(path, cut): &(&[Step], &PartCut)| *path == [Step::Item(k)] && cut.cut.is_none();
-            cuts.iter().any(goes)
-        };
-        let gone: Vec<bool> = (0..items.len()).map(is_gone).collect();
+        let mut inner: Vec<Cuts<'_>> = vec![Vec::new(); items.len()];
+        let mut gone = vec![false; items.len()];
+        for (path, cut) in cuts {
+            if let [Step::Item(k), rest @ ..] = path
+                && *k < items.len()
+            {
+                inner[*k].push((rest, cut));
+                gone[*k] |= rest.is_empty() && cut.cut.is_none();
+            }
+        }
         if gone.iter().all(|&gone| gone) {
             self.text.push('[');
             if let Some(fold) = block {
@@ -302,45 +306,44 @@ impl Writer<'_> {
             self.block(fold.text);
             match &spans[..] {
                 [first, second, ..] => self.copy(first.end..second.start),
-                _ => {
-                    self.text.push_str(self.comma());
-                }
+                _ => self.text.push_str(self.comma()),
             }
         }
-        for (k, &item) in items.iter().enumerate().filter(|(k, _)| !gone[*k]) {
+        for (k, inner) in inner.into_iter().enumerate().filter(|(k, _)| !gone[*k]) {
             if !alone {
                 self.copy(spans[k - 1].end..spans[k].start);
             }
             alone = false;
-            let inner = steps(&mut cuts, |step| *step == Step::Item(k));
             let fold = follow(fold, |step| *step == Step::Item(k));
-            self.value(item, inner, fold, None);
+            self.value(items[k], inner, fold, None);
         }
         let end = spans.last().map_or(span.end, |last| last.end);
         self.copy(end..span.end);
     }
 
-    fn record(&mut self, node: Node, mut cuts: Cuts<'_>, fold: Option<Fold<'_>>) {
+    fn record(&mut self, node: Node, cuts: Cuts<'_>, mut fold: Option<Fold<'_>>) {
         let (document, span) = (self.document, self.document.span(node));
-        let (mut from, mut fold) = (span.start, fold);
+        let (mut from, mut groups) = (span.start, by_key(cuts));
         for (key, value) in document.members(node) {
+            if groups.is_empty() && fold.is_none() {
+                break;
+            }
             let leads = |step: &Step| match step {
                 Step::Key(known) => is(key, known.name()),
                 Step::Name(name) => is(key, name),
                 Step::Item(_) => false,
             };
-            let (inner, notice) = (steps(&mut cuts, leads), follow(fold, leads));
+            let group = groups.iter().position(|(step, _)| leads(step));
+            let inner = group.map_or_else(Vec::new, |group| groups.swap_remove(group).1);
+            let notice = follow(fold, leads);
             if notice.is_some() {
                 fold = None;
             }
-            let written = document.span(value);
             if !inner.is_empty() || notice.is_some() {
+                let written = document.span(value);
                 self.copy(from..written.start);
                 self.value(value, inner, notice, Some(key));
                 from = written.end;
-            }
-            if fold.is_none() && cuts.is_empty() {
-                break;
             }
         }
         // The notice goes into a member that is not there.
@@ -361,20 +364,20 @@ impl Writer<'_> {
     }
 }
 
-/// Takes out of `cuts` those whose way begins with such a step, which they then have behind them.
-fn steps<'p>(cuts: &mut Cuts<'p>, leads: impl Fn(&Step) -> bool) -> Cuts<'p> {
-    let mut taken = Vec::new();
-    cuts.retain(|&(path, cut)| match path {
-        [first, rest @ ..] if leads(first) => {
-            taken.push((rest, cut));
-            false
+/// The edits by the key with which their ways begin, each with the way behind it. There are few keys, however many edits.
+fn by_key(cuts: Cuts<'_>) -> Vec<(&Step, Cuts<'_>)> {
+    let mut groups: Vec<(&Step, Cuts<'_>)> = Vec::new();
+    for (path, cut) in cuts {
+        let [first, rest @ ..] = path else { continue };
+        match groups.iter_mut().find(|(step, _)| *step == first) {
+            Some((_, group)) => group.push((rest, cut)),
+            None => groups.push((first, vec![(rest, cut)])),
         }
-        _ => true,
-    });
-    taken
+    }
+    groups
 }
 
-/// The notice, one step further on such a way.
+/// The notice, one step further on its way, if that begins with such a step.
 fn follow(fold: Option<Fold<'_>>, leads: impl Fn(&Step) -> bool) -> Option<Fold<'_>> {
     let fold = fold?;
     match fold.path {

@@ -240,6 +240,11 @@ pub trait Text: Clone {
 
     /// Whether the two are equal.
     fn same(&self, other: &Self) -> bool;
+
+    /// A string that is the same for two texts just where these are [`same`](Self::same): lone surrogates are told apart in it.
+    fn key(&self) -> String {
+        self.as_str().into_owned()
+    }
 }
 
 /// Somebody's value, read in place: a mapping, an object with attributes, a list, a text, or something else.

@@ -45,7 +45,7 @@ def strict(body: bytes | str) -> Any:
     try:
         text = body.decode() if isinstance(body, bytes) else body.encode().decode()
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse, parse_int=_integer)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RefusedError(str(error)) from error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .document import Node, encode, parse
@@ -104,7 +103,7 @@ def trim_lines(window: Window, chunk: bytes, key: str | None, on_error: str, rep
     for number, (line, end) in enumerate(_LINE.findall(chunk)):
         written = [line, end]
         try:
-            if line.strip(b" \t\r\f"):
+            if line.strip(b" \t\r"):
                 written[0], report = _trim_line(window, line, key, sums)
                 found.append((number, report))
         except Exception as error:

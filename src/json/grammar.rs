@@ -1,10 +1,12 @@
 //! The grammar of JSON (RFC 8259) over an [`index`](super::index): is it one value, and which bracket closes which.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use rustc_hash::FxBuildHasher;
 
 use super::text::identity;
-use super::{Buffers, DEEPEST, Node, Syntax};
+use super::{Buffers, Node, Syntax};
 
 /// An open array or object.
 struct Open {
@@ -37,8 +39,10 @@ struct Parser<'t, 'b> {
     prints: Vec<u64>,
     /// What is wrong inside of a string, if anything is.
     flaw: Option<Syntax>,
-    /// The keys of open objects that have many.
-    wide: Vec<(usize, HashSet<Vec<u8>>)>,
+    deepest: usize,
+    /// The hashes of the keys of open objects that have many: with a secret, since whoever writes a body must not choose them.
+    wide: Vec<(usize, HashSet<u64, FxBuildHasher>)>,
+    secret: RandomState,
 }
 
 /// Reads an indexed text; `closes` gets for each opening bracket which sign closes it. The value that it is. O(bytes).
@@ -48,6 +52,7 @@ pub(super) fn read(
     text: &str,
     buffers: &mut Buffers,
     flaw: Option<Syntax>,
+    deepest: usize,
 ) -> Result<Node, Syntax> {
     if buffers.closes.len() < buffers.count {
         buffers.closes.resize(buffers.count, 0);
@@ -63,7 +68,9 @@ pub(super) fn read(
         keys: Vec::with_capacity(64),
         prints: Vec::with_capacity(64),
         flaw,
+        deepest,
         wide: Vec::new(),
+        secret: RandomState::new(),
     };
     let begin = parser.skip_blanks();
     if begin == text.len() {
@@ -172,7 +179,7 @@ impl<'t> Parser<'t, '_> {
                 Ok(true)
             }
             Some(bracket @ (b'{' | b'[')) => {
-                if self.open.len() == DEEPEST {
+                if self.open.len() == self.deepest {
                     return Err(Syntax::deep(sign));
                 }
                 let is_object = bracket == b'{';
@@ -287,29 +294,36 @@ impl<'t> Parser<'t, '_> {
         true
     }
 
-    /// What the keys of the innermost object mean.
-    fn meanings(&self, from: usize) -> impl Iterator<Item = Cow<'t, [u8]>> {
-        let quotes = self.keys[from..].iter();
-        quotes.map(|&quote| identity(self.key_at(quote as usize)))
-    }
-
     #[cold]
     fn is_among(&self, from: usize, quote: usize) -> bool {
         let key = identity(self.key_at(quote));
-        self.meanings(from).any(|before| before == key)
+        let mut before = self.keys[from..].iter();
+        before.any(|&before| identity(self.key_at(before as usize)) == key)
     }
 
     #[cold]
     fn is_new_among_many(&mut self, from: usize, quote: usize) -> bool {
         let depth = self.open.len();
+        let hash = |quote: usize| self.secret.hash_one(identity(self.key_at(quote)));
+        let new = hash(quote);
         if self.wide.last().is_none_or(|(of, _)| *of != depth) {
-            let before = self.meanings(from).map(Cow::into_owned).collect();
+            let before = self.keys[from..].iter();
+            let before = before.map(|&quote| hash(quote as usize)).collect();
             self.wide.push((depth, before));
         }
-        let key = identity(self.key_at(quote)).into_owned();
-        self.wide
+        let is_new = self
+            .wide
             .last_mut()
-            .is_some_and(|(_, keys)| keys.insert(key))
+            .is_some_and(|(_, keys)| keys.insert(new));
+        // As many signs as offsets, which fit.
+        #[allow(clippy::cast_possible_truncation)]
+        if is_new || !self.is_among(from, quote) {
+            self.keys.push(quote as u32);
+            self.prints.push(ESCAPED);
+            true
+        } else {
+            false
+        }
     }
 
     /// A number, `true`, `false` or `null` between `begin` and the next sign.

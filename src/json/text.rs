@@ -112,9 +112,24 @@ impl Text for JsonText<'_> {
 
     fn same(&self, other: &Self) -> bool {
         match (self.written(), other.written()) {
-            (Some(one), Some(other)) if one == other => true,
+            (Some(one), Some(other)) => one == other || identity(one) == identity(other),
             _ => self.as_str() == other.as_str(),
         }
+    }
+
+    fn key(&self) -> String {
+        let mut key = String::new();
+        match self.written() {
+            Some(written) if written.contains('\\') => meant(written, |meant| match meant {
+                Meant::Text(piece) => key.push_str(piece),
+                Meant::Escaped(sign) => key.push(sign),
+                // Nobody's id has that in it.
+                Meant::Lone(unit) => key.extend(['\u{fffd}'.to_string(), format!("\0{unit:04x}")]),
+            }),
+            Some(written) => key.push_str(written),
+            None => key.push_str(&self.as_str()),
+        }
+        key
     }
 }
 

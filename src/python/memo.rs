@@ -94,7 +94,8 @@ pub(super) fn set_most_bytes(bytes: usize) {
     for memo in memos {
         // Whoever takes a shard's lock from now on knows the new limit.
         memo.shards.iter().for_each(|shard| locked(shard).shrink());
-        memo.written.iter().for_each(|shard| locked(shard).shrink());
+        let free = memo.written.iter().filter_map(locked_if_free);
+        free.for_each(|mut shard| shard.shrink());
     }
 }
 
@@ -106,6 +107,19 @@ fn share() -> usize {
 /// A thread that panicked left a whole map behind.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `None` where another thread keeps it, which in a process that was forked may be one that is no more.
+fn locked_if_free<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        match mutex.try_lock() {
+            Ok(held) => return Some(held),
+            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+        }
+    }
+    None
 }
 
 impl Memo {
@@ -151,19 +165,9 @@ impl Memo {
         locked(&self.shards[at(key)])
     }
 
-    /// The shard of a text of JSON; `None` where another thread keeps it, which in a process that was forked may be one that is no
-    /// more.
+    /// The shard of a text of JSON, if it is free.
     fn written(&self, key: MemoKey) -> Option<MutexGuard<'_, Shard<Box<str>>>> {
-        const TRIES: usize = 100;
-        let shard = &self.written[at(key)];
-        for _ in 0..TRIES {
-            match shard.try_lock() {
-                Ok(shard) => return Some(shard),
-                Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
-                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-            }
-        }
-        None
+        locked_if_free(&self.written[at(key)])
     }
 
     /// The count of a text of JSON that was remembered.
@@ -213,7 +217,8 @@ impl Memo {
     /// The bytes that all of it takes.
     pub(super) fn bytes(&self) -> usize {
         let python = self.shards.iter().map(|shard| locked(shard).bytes());
-        let json = self.written.iter().map(|shard| locked(shard).bytes());
+        let json = self.written.iter().filter_map(locked_if_free);
+        let json = json.map(|shard| shard.bytes());
         python.chain(json).sum()
     }
 }

@@ -147,19 +147,41 @@ impl Text for Str<'_> {
         let order = unsafe { ffi::PyUnicode_Compare(self.0.as_ptr(), other.0.as_ptr()) };
         order == 0
     }
+
+    fn key(&self) -> String {
+        let text = self.as_str();
+        if !text.contains(char::REPLACEMENT_CHARACTER) {
+            return text.into_owned();
+        }
+        let mut key = String::new();
+        let bytes = passed(&self.0).unwrap_or_default();
+        for chunk in bytes.utf8_chunks() {
+            key.push_str(chunk.valid());
+            // The bytes of a surrogate are wrong one by one.
+            key.extend(
+                chunk
+                    .invalid()
+                    .iter()
+                    .map(|byte| format!("\u{fffd}\0{byte:02x}")),
+            );
+        }
+        key
+    }
 }
 
-/// A string as UTF-8, each lone surrogate as U+FFFD, which has as many bytes.
-fn replaced(text: &Bound<'_, PyString>) -> String {
+/// A string as what UTF-8 would be with surrogates.
+fn passed(text: &Bound<'_, PyString>) -> Option<Vec<u8>> {
     let py = text.py();
     let encoded = text.call_method1(
         intern!(py, "encode"),
         (intern!(py, "utf-8"), intern!(py, "surrogatepass")),
     );
-    let Some(mut bytes) = encoded
-        .ok()
-        .and_then(|bytes| bytes.extract::<Vec<u8>>().ok())
-    else {
+    encoded.ok()?.extract().ok()
+}
+
+/// A string as UTF-8, each lone surrogate as U+FFFD, which has as many bytes.
+fn replaced(text: &Bound<'_, PyString>) -> String {
+    let Some(mut bytes) = passed(text) else {
         return String::new();
     };
     for at in 0..bytes.len().saturating_sub(2) {

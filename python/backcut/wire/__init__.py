@@ -7,6 +7,7 @@ outlines and pieces, and knows no format.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -151,13 +152,20 @@ class Reader:
 
         Not so in LangChain, whose messages hold the parts of any provider, and in Pi, whose thinking looks like Anthropic's.
         """
-        facts = self.format.read(message, index, outline, names=names)
+        try:
+            facts = self.format.read(message, index, outline, names=names)
+        except FormatError as error:
+            # Chat Completions looks at one part after the other: a foreign one in front of the one that is wrong is told first.
+            found = re.match(r"content\[(\d+)\]", error.path) if self.format is openai_chat else None
+            if found is not None:
+                self.refuse_parts(message, index, int(found[1]) + 1)
+            raise
         self.refuse_parts(message, index)
         return facts
 
-    def refuse_parts(self, message: Any, index: int) -> None:
-        """Refuses a part that another format has."""
-        for form in () if self.format in (langchain, pi) else part_shapes(message):
+    def refuse_parts(self, message: Any, index: int, most: int | None = None) -> None:
+        """Refuses a part that another format has, among the first ``most`` of them."""
+        for form in () if self.format in (langchain, pi) else part_shapes(message, most):
             self._refuse(form, index)
 
     def _refuse(self, other: str | None, index: int) -> None:

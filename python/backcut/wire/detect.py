@@ -59,12 +59,15 @@ def shape(message: Any) -> str | None:
     return form if form is not None else next(part_shapes(message), None)
 
 
-def part_shapes(message: Any) -> Iterator[str]:
-    """The formats that its parts belong to. Chat Completions tells by its calls and results, whatever stands beside them."""
+def part_shapes(message: Any, most: int | None = None) -> Iterator[str]:
+    """The formats that its parts, or the first ``most`` of them, belong to.
+
+    Chat Completions tells by its calls and results, whatever stands beside them.
+    """
     if text_in(message, "role") in ("tool", "function") or any(get(message, key) is not None for key in ("tool_calls", "function_call")):
         return
     content = get(message, "content")
-    for part in content if isinstance(content, (list, tuple)) else ():
+    for part in content[:most] if isinstance(content, (list, tuple)) else ():
         form = _of_part(part) if readable(part) else None
         if form is not None:
             yield form
