@@ -8,11 +8,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hint::black_box;
 
-use backcut::{Cap, Counter, Encoding, Foreign, Limits, Role, ToolKeep, TrimTo, check, plan};
+use backcut::{
+    Buffers, Cap, Counter, Document, Encoding, Foreign, Limits, Role, Task, ToolKeep, TrimTo,
+    check, count, plan,
+};
 use criterion::{BenchmarkId, Criterion, Throughput};
+use generated::{Talk, items};
 use serde_json::{Value as Raw, json};
-use support::{Messages, Str, most};
+use support::{Exact, Messages, Str, most};
 
+mod generated;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -151,7 +156,54 @@ fn stages(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(len), |bencher| {
             bencher.iter(|| check(black_box(&history), None).unwrap());
         });
+        group.finish();
+        let mut group = criterion.benchmark_group("count");
+        group
+            .sample_size(10)
+            .throughput(Throughput::Elements(len as u64));
+        group.bench_function(BenchmarkId::from_parameter(len), |bencher| {
+            let (exact, figures) = (Exact(Encoding::O200kBase), Limits::default().figures);
+            bencher
+                .iter(|| count(black_box(&history), None, &figures, &exact, None, None).unwrap());
+        });
+        group.finish();
+        let halves = Limits {
+            max_chars: half(all.chars_sent),
+            ..none()
+        };
+        of_bytes(criterion, &raw, &halves);
     }
+}
+
+/// The same history as bytes: what splicing takes is what trimming takes more than reading and cutting together.
+fn of_bytes(criterion: &mut Criterion, history: &[Raw], halves: &Limits) {
+    let array = Raw::from(history).to_string();
+    let mut buffers = Buffers::default();
+    let messages = items(&array);
+    let task = Task {
+        limits: halves,
+        counter: None,
+        key: None,
+        count_before: false,
+    };
+    let mut bench = |stage: &str, operation: &mut dyn FnMut()| {
+        let mut group = criterion.benchmark_group(stage);
+        group
+            .sample_size(30)
+            .throughput(Throughput::Bytes(array.len() as u64));
+        group.bench_function(BenchmarkId::from_parameter(history.len()), |bencher| {
+            bencher.iter(&mut *operation);
+        });
+    };
+    bench("JSON: read", &mut || {
+        black_box(Document::read(array.as_bytes(), &mut buffers).unwrap());
+    });
+    bench("JSON: cut", &mut || {
+        black_box(plan(&Talk(&messages), halves, None, None, None).unwrap());
+    });
+    bench("JSON: read, cut and splice", &mut || {
+        black_box(task.trim(array.as_bytes(), &mut buffers).unwrap().pieces);
+    });
 }
 
 fn main() {
