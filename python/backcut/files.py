@@ -254,13 +254,20 @@ class Straight:
         self._close = close
 
     def __enter__(self) -> Self:
+        """Nothing has to be prepared."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Closes the stream if it is nobody else's."""
         if self._close:
             self._stream.close()
 
     def write(self, data: bytes, /) -> None:
+        """Writes all of it, in as many pieces as the stream takes.
+
+        Raises:
+            BlockingIOError: the stream does not wait, and took no more.
+        """
         rest = memoryview(data)
         while rest:
             taken = self._stream.write(rest)
@@ -271,6 +278,7 @@ class Straight:
             rest = rest[taken:]
 
     def commit(self) -> None:
+        """Hands over what the stream may hold back."""
         if hasattr(self._stream, "flush"):
             self._stream.flush()
 

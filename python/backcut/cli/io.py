@@ -207,7 +207,9 @@ class Source:
     def _conversation(self, chunk: tuple[str, int]) -> Conversation:
         return Conversation(chunk[0], self.name, chunk[1], key=self._key)
 
-    def _document(self, first: tuple[str, int], chunks: Iterator[tuple[str, int]], error: json.JSONDecodeError) -> Conversation:
+    def _document(  # noqa: RET503 - what is no conversation is raised
+        self, first: tuple[str, int], chunks: Iterator[tuple[str, int]], error: json.JSONDecodeError
+    ) -> Conversation:
         """The one conversation of an input whose first line is none. Of what is no JSON not much more is read than it takes to tell."""
         rest: list[tuple[str, int]] = []
         size, enough = len(first[0]), _READABLE
