@@ -262,7 +262,7 @@ def test_a_thousand_clients_of_every_kind(http: str, caplog: pytest.LogCaptureFi
     sizes = []
     with served(app, http=http) as (address, server):
         crowd = Crowd(address)
-        for number in range(3):
+        for number in range(4):
             digests = asyncio.run(crowd.wave())
             assert len(digests) == 750
             wait_until(lambda: not server.server_state.connections and not server.server_state.tasks)
@@ -278,5 +278,5 @@ def test_a_thousand_clients_of_every_kind(http: str, caplog: pytest.LogCaptureFi
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-    # A wave carries some 30 MB.
-    assert sizes[2] - sizes[1] < 200_000, sizes
+    # A wave carries some 30 MB. What stays behind does so in each; a table of the interpreter's grows in one.
+    assert min(sizes[2] - sizes[1], sizes[3] - sizes[2]) < 200_000, sizes
