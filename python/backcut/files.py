@@ -247,20 +247,32 @@ class Replacement:
 
 
 class Straight:
-    """A stream that is written to as it goes: a file object of the caller's, standard output, a device, a named pipe."""
+    """A stream that is written to as it goes: a file object of the caller's, standard output, a device, a named pipe.
+
+    Args:
+        stream: what has ``write``.
+        close: whether to close it at the end.
+    """
 
     def __init__(self, stream: Any, *, close: bool = False) -> None:
         self._stream = stream
         self._close = close
 
     def __enter__(self) -> Self:
+        """It is open."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Closes it, if that was asked for."""
         if self._close:
             self._stream.close()
 
     def write(self, data: bytes, /) -> None:
+        """Writes ``data``, all of it.
+
+        Raises:
+            BlockingIOError: no more is taken.
+        """
         rest = memoryview(data)
         while rest:
             taken = self._stream.write(rest)
@@ -271,6 +283,7 @@ class Straight:
             rest = rest[taken:]
 
     def commit(self) -> None:
+        """Flushes it."""
         if hasattr(self._stream, "flush"):
             self._stream.flush()
 
