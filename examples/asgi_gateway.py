@@ -1,6 +1,6 @@
 """A gateway: whatever the clients send, the server behind it gets what fits. Here both sides are played by this file.
 
-With a real server: ``uvicorn asgi_gateway:app``.
+With a real server (``pip install uvicorn``): ``uvicorn --app-dir examples asgi_gateway:app``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ Send = Callable[[Message], Awaitable[None]]
 
 async def model_server(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
     """Stands for vLLM, LiteLLM, or whatever answers; it streams its answer."""
-    request = json.loads((await receive())["body"])
+    if scope["type"] != "http" or scope["method"] != "POST":  # what else a real server sends: its own start, other requests
+        raise NotImplementedError(scope["type"])
+    body, more = b"", True
+    while more:
+        part = await receive()
+        body, more = body + part.get("body", b""), part.get("more_body", False)
+    request = json.loads(body)
     messages = request.get("messages") or request.get("contents")
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
     for word in f"I read {len(messages)} messages.".split():

@@ -119,6 +119,19 @@ def test_lines_that_are_all_bad(run: Run, put: Put) -> None:
     assert run("trim", path)[0] == 2
 
 
+def test_lines_that_are_left_out_are_told_as_reports_are(run: Run, put: Put) -> None:
+    path = put(lines(HISTORY) + BAD[0] + lines(HISTORY) + BAD[1])
+    code, out, err = run(*HOW, "--on-error", "skip", "--report", "json", path)
+    told = [json.loads(line) for line in err.splitlines()]
+    assert (code, out) == (0, lines(SHORT, SHORT))
+    assert [(each["line"], each.get("error"), "message" in each) for each in told] == [
+        (1, None, False),
+        (3, None, False),
+        (2, "JsonError", True),
+        (4, "FormatError", True),
+    ]
+
+
 @pytest.mark.parametrize("on_error", ["raise", "skip", "keep"])
 def test_one_document_is_never_taken_for_lines(run: Run, put: Put, on_error: str) -> None:
     for body in (HISTORY, {"n": 1, "messages": HISTORY}):
@@ -149,7 +162,7 @@ def test_what_the_readers_of_objects_would_let_pass(run: Run, put: Put) -> None:
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("bad", ["[{]\n" * 2, '["a\n' * 2, "{\n[{]\n", "[\n\n]\n]\n", "{\n" + '{"a": 1,\n' * 2, "[\n" * 600, "\x0c\n" * 2])
+@pytest.mark.parametrize("bad", ["[{]\n" * 2, '["a\n' * 2, "{\n[{]\n", "[\n\n]\n]\n", "{\n" + '{"a": 1,\n' * 2, "[\n" * 600])
 @pytest.mark.parametrize("on_error", ["raise", "skip", "keep"])
 def test_no_more_is_held_than_tells_that_there_are_lines(
     run: Run, put: Put, monkeypatch: pytest.MonkeyPatch, bad: str, on_error: str
@@ -178,7 +191,7 @@ def test_no_more_is_held_than_tells_that_there_are_lines(
 
 @pytest.mark.parametrize("command", ["count", "check", "repair", "explain"])
 def test_what_is_no_document_is_not_read_to_its_end(run: Run, put: Put, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    monkeypatch.setattr("backcut.cli.io._READABLE", 100)
+    monkeypatch.setattr("backcut.cli.io._ENOUGH", 100)
     monkeypatch.setattr("backcut.cli.io._BLOCK", 64)
     read: list[int] = []
     joined = io_._joined

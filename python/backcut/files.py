@@ -247,7 +247,12 @@ class Replacement:
 
 
 class Straight:
-    """A stream that is written to as it goes: a file object of the caller's, standard output, a device, a named pipe."""
+    """A stream that is written to as it goes: a file object of the caller's, standard output, a device, a named pipe.
+
+    Args:
+        stream: what has ``write``.
+        close: whether to close it at the end.
+    """
 
     def __init__(self, stream: Any, *, close: bool = False) -> None:
         self._stream = stream

@@ -6,7 +6,7 @@ import errno
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -28,6 +28,8 @@ _IN_MEMORY = 1 << 24
 
 _READABLE = 1 << 26
 """Bytes of a conversation that is read once more, into objects, to say what is wrong with it."""
+_ENOUGH = 1 << 22
+"""Signs of what may be one document that are read before it is looked at again."""
 _BLOCK = 1 << 20
 """Bytes that are read at once."""
 
@@ -133,7 +135,7 @@ class Source:
         line = start = 1
         offset = 0
         with self.opened() as stream:
-            for raw in chain.from_iterable(map(io.BytesIO, whole_lines(stream.read, _BLOCK))):
+            for raw in chain.from_iterable(map(_lines, whole_lines(stream.read, _BLOCK))):
                 blank = not raw.removeprefix(MARK).strip()
                 if filled and not blank:
                     yield self._decoded(b"".join(held), offset), start
@@ -142,7 +144,7 @@ class Source:
                     held, start = [], line
                 held.append(raw)
                 filled = filled or not blank
-                line += 1
+                line += raw.count(b"\n")
             self.done = stream.done
         text = self._decoded(b"".join(held), offset)
         if text.strip():
@@ -207,13 +209,12 @@ class Source:
     def _conversation(self, chunk: tuple[str, int]) -> Conversation:
         return Conversation(chunk[0], self.name, chunk[1], key=self._key)
 
-    def _document(  # noqa: RET503 - what is no conversation is raised
-        self, first: tuple[str, int], chunks: Iterator[tuple[str, int]], error: json.JSONDecodeError
-    ) -> Conversation:
+    def _document(self, first: tuple[str, int], chunks: Iterator[tuple[str, int]], error: json.JSONDecodeError) -> Conversation:
         """The one conversation of an input whose first line is none. Of what is no JSON not much more is read than it takes to tell."""
         rest: list[tuple[str, int]] = []
-        size, enough = len(first[0]), _READABLE
+        size, enough = len(first[0]), _ENOUGH
         whole, ended = error, False
+        conversation: Conversation | None = None
         while _is_at_end(whole) and not ended:
             for chunk in chunks:
                 rest.append(chunk)
@@ -225,12 +226,12 @@ class Source:
                 ended = True
             try:
                 conversation = self._conversation(_joined(first, rest))
-                if ended:
-                    return conversation
             except json.JSONDecodeError as wrong:
-                whole = wrong
-        # Where the second line is a conversation this is JSONL, and the first line is at fault.
-        self._fail(error if rest and self._reads(rest[0]) else whole, first[1])
+                whole, conversation = wrong, None
+        if conversation is None:
+            # Where the second line is a conversation this is JSONL, and the first line is at fault.
+            self._fail(error if rest and self._reads(rest[0]) else whole, first[1])
+        return conversation
 
     def _entries(self, first: tuple[str, int], rest: list[tuple[str, int]]) -> Conversation:
         """The one conversation of an input whose lines are its messages."""
@@ -251,6 +252,11 @@ class Source:
         said = error.msg.removesuffix(" at")  # its place is said in front
         sentence = f"not JSON: {said[0].lower()}{said[1:]}{ends}"
         raise CommandError(f"{self.name}:{line + error.lineno - 1}:{error.colno}: {sentence}{self.hint}") from None
+
+
+def _lines(chunk: bytes) -> Iterable[bytes]:
+    """The lines of a chunk; all at once where they are blank."""
+    return io.BytesIO(chunk) if chunk.strip() else (chunk,)
 
 
 def _is_at_end(error: json.JSONDecodeError) -> bool:

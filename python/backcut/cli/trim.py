@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         many = summary.conversations + summary.errors > 1
         if arguments.report == "json":
             reports.tell(many)
+            _tell_errors(summary)
         elif arguments.report == "text":
             say("backcut: " + "; ".join(_sentence(summary, None if many else reports.first)))
             _say_errors(trim.source.name, summary)
@@ -274,6 +275,14 @@ def _sentence(summary: JsonlSummary, only: TrimReport | None) -> list[str]:
     if only.first_changed is not None:
         said.append(f"as before up to message {number(only.first_changed)}")
     return said
+
+
+def _tell_errors(summary: JsonlSummary) -> None:
+    """The lines that could not be trimmed, as reports are told; of very many the first, and how many there are."""
+    for line, error in summary.first_errors:
+        say(json.dumps({"line": line, "error": type(error).__name__, "message": str(error)}))
+    if summary.errors > len(summary.first_errors):
+        say(json.dumps({"errors": summary.errors}))
 
 
 def _say_errors(name: str, summary: JsonlSummary) -> None:
