@@ -1,5 +1,7 @@
 //! Bodies that stand one on a line.
 
+use memchr::memchr;
+
 use crate::body::{Task, Trimmed};
 use crate::error::Error;
 use crate::json::Buffers;
@@ -55,7 +57,7 @@ impl Task<'_> {
             output: Vec::with_capacity(chunk.len()),
             ..Lines::default()
         };
-        for (number, line) in chunk.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        for (number, line) in split(chunk).enumerate() {
             let body = line.strip_suffix(b"\n").unwrap_or(line);
             let body = body.strip_suffix(b"\r").unwrap_or(body);
             if body.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
@@ -110,6 +112,17 @@ impl Lines {
         self.tokens_before += tokens_before.unwrap_or(0);
         self.tokens_after += report.tokens_sent.unwrap_or(0);
     }
+}
+
+/// The lines of a chunk, with their ends.
+fn split(chunk: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = chunk;
+    std::iter::from_fn(move || {
+        let end = memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        let (line, behind) = rest.split_at(end);
+        rest = behind;
+        (end > 0).then_some(line)
+    })
 }
 
 /// Adds what a body's pieces are to `output`.

@@ -336,7 +336,7 @@ class Run:
         if self._each is not None:
             for at, report in lines.reports:
                 self._each(self.lines + at + 1, report)
-        ends = chunk.data.count(b"\n")
+        ends = chunk.data.count(b"\n") if lines.errors else lines.lines  # counted anew, the lock would be held meanwhile
         if lines.errors and (self._on_error == "raise" or not isinstance(lines.errors[-1][1], BackcutError) or lines.lines < ends):
             at, error = lines.errors[-1]  # what a caller's own code raised is nothing of the line's: the engine stopped there
             rest = chunk.data.split(b"\n", at)[-1]
