@@ -31,7 +31,7 @@ pub struct Violation {
 /// # Errors
 /// [`Error`]: a message that cannot be read, or what the caller's own code raised.
 pub fn check<H: History>(history: &H, format: Option<Format>) -> Result<Vec<Violation>, Error> {
-    let wire = Reader::new(history, format)?;
+    let wire = Reader::new(history, format, history.fallback())?;
     wire.check_roles(history, 0, history.len())?;
     let mut violations = Vec::new();
     let mut add = |index, flaw: Flaw| {

@@ -10,6 +10,7 @@ pub use request::count;
 
 use crate::error::{Ceiling, Error};
 use crate::facts::{Role, Turn};
+use crate::format::Format;
 use crate::plan::{Edit, Notice, Plan, Report, first_changed};
 use crate::tokens::Counter;
 use crate::value::{History, Value};
@@ -36,7 +37,12 @@ pub fn plan<H: History>(
     tools: Option<&H::Value>,
     system: Option<&H::Value>,
 ) -> Result<Plan, Error> {
-    let wire = Reader::new(history, limits.format)?;
+    // ThenaJS knows one format, whatever stands beside its messages.
+    let fallback = match limits.compat {
+        Some(_) => Format::OpenaiChat,
+        None => history.fallback(),
+    };
+    let wire = Reader::new(history, limits.format, fallback)?;
     if let Some(compat) = limits.compat {
         let plan = thena::plan(history, limits, compat, wire);
         return wire.roles_first(history, 0, plan);

@@ -502,7 +502,7 @@ def test_errors_come_through() -> None:
     with pytest.raises(BudgetError):
         trim_json(body, context_window(max_chars=1))
     with pytest.raises(OptionError):
-        trim_json('{"input":"x"}', context_window(compat="thena", max_turns=1, format="auto"))
+        trim_json('[{"role":"user","parts":[]}]', context_window(compat="thena", max_turns=1, format="auto"))
     with pytest.raises(ZeroDivisionError):
         trim_json(body, context_window(max_tokens=5, tokenizer=lambda text: 1 // 0))
 

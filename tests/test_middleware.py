@@ -586,3 +586,14 @@ def test_what_stands_beside_plain_messages_tells_the_format(beside: dict[str, An
     assert [report.format for report in reports] == [format]
     assert (sent[0]["role"] == "system") == (format == "openai-chat")
     assert json.loads(backcut.trim_json(json.dumps({**beside, "messages": plain}), window).body)["messages"] == sent
+
+
+@pytest.mark.parametrize("beside", [{"system": "Be brief."}, {"anthropic_version": "x"}, {"inferenceConfig": {}}, {}])
+def test_thenajs_knows_one_format_whatever_stands_beside_the_messages(beside: dict[str, Any]) -> None:
+    plain = [{"role": role, "content": role} for role in ("user", "assistant") * 4]
+    window = backcut.context_window(compat="thena", max_turns=3)
+    sent = window({**beside, "messages": plain}, lambda request: request["messages"])
+    assert sent == window(plain)
+    for array in ("messages", "input", "contents"):
+        trimmed = backcut.trim_json(json.dumps({**beside, array: plain}), window)
+        assert (json.loads(trimmed.body)[array], trimmed.report.format) == (sent, "openai-chat")

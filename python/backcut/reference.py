@@ -82,7 +82,7 @@ class Window:
     def plan(self, messages: Any, tools: Any, system: Any, hint: str = "openai-chat") -> Plan:
         """What a trim would do; ``hint`` is the format where ``auto`` finds none."""
         if self.compat == "thena":
-            return _plan_thena(self, messages, hint)
+            return _plan_thena(self, messages)
         return _Search(self, messages, tools, system, hint).plan()
 
     def count(self, messages: Any, tools: Any, system: Any, format: str) -> int:
@@ -574,10 +574,10 @@ def _report(
     )
 
 
-def _plan_thena(window: Window, messages: Any, hint: str) -> Plan:
+def _plan_thena(window: Window, messages: Any) -> Plan:
     """The rules of ThenaJS's ``contextWindow()``, quirks included: section 8."""
     history = read_history(messages)
-    reader = Reader(history, window.format, hint)
+    reader = Reader(history, window.format)  # ThenaJS knows one format, whatever stands beside its messages
     if reader.format.name != openai_chat.name:
         raise OptionError("compat", "thena", f"is for openai-chat, not for {reader.format.name}")
     outlines = reader.outlines(history)

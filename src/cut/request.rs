@@ -25,7 +25,7 @@ pub fn count<H: History>(
     tools: Option<&H::Value>,
     system: Option<&H::Value>,
 ) -> Result<u64, Error> {
-    let wire = Reader::new(history, format)?;
+    let wire = Reader::new(history, format, history.fallback())?;
     wire.check_roles(history, 0, history.len())?;
     let mut sum = fixed_tokens(figures, Some(counter), tools, system)?;
     for index in 0..history.len() {
@@ -131,14 +131,20 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// The format that was asked for, else the one that the shape decides. O(messages up to the one that decides).
-    pub(crate) fn new<H: History>(history: &H, format: Option<Format>) -> Result<Self, Error> {
+    ///
+    /// `fallback`: the one of messages that do not tell.
+    pub(crate) fn new<H: History>(
+        history: &H,
+        format: Option<Format>,
+        fallback: Format,
+    ) -> Result<Self, Error> {
         let found = match format {
             Some(format) => Detected {
                 format,
                 plain: 0,
                 lawful: 0,
             },
-            None => format::detect(history)?,
+            None => format::detect(history, fallback)?,
         };
         Ok(Self {
             format: found.format,

@@ -26,13 +26,13 @@ pub(crate) struct Detected {
     pub lawful: usize,
 }
 
-/// The format of a history. One whose messages are all plain is in its [`fallback`](History::fallback). O(messages up to the first that decides).
-pub(crate) fn detect<H: History>(history: &H) -> Result<Detected, Error> {
+/// The format of a history. One whose messages are all plain is in `fallback`. O(messages up to the first that decides).
+pub(crate) fn detect<H: History>(history: &H, fallback: Format) -> Result<Detected, Error> {
     let len = history.len();
     let known = history.known();
     let from = known.map_or(0, |known| known.plain.min(len));
     let mut found = Detected {
-        format: history.fallback(),
+        format: fallback,
         plain: len,
         lawful: known
             .filter(|known| known.format == Format::OpenaiChat)
